@@ -88,7 +88,7 @@ def _differentiable(robot: Robot, value: Callable[..., np.ndarray], slopes: Slop
         kind = np.asarray(arguments[0]).dtype
         return value(*_unit(robot, arguments)).astype(kind)
 
-    def pulled_back(bar: Any, *arguments: Any) -> tuple[np.ndarray, ...]:
+    def pulled_back(bar: Any, *arguments: object) -> tuple[np.ndarray, ...]:
         given = _unit(robot, arguments)
         bar = np.asarray(bar, dtype=np.float64)
         by_q, *others = (np.einsum("...i,...ij->...j", bar, slope) for slope in slopes(*given))
@@ -109,7 +109,7 @@ def _differentiable(robot: Robot, value: Callable[..., np.ndarray], slopes: Slop
     def forward(*arguments: Any) -> tuple[Any, Any]:
         return function(*arguments), arguments
 
-    def backward(arguments: Any, bar: Any) -> Any:
+    def backward(arguments: Any, bar: object) -> Any:
         results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arguments)
         return jax.pure_callback(pulled_back, results, bar, *arguments, vmap_method="broadcast_all")
 

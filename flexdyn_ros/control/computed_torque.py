@@ -12,13 +12,13 @@ from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.robot.verbs import Robot
 
 
-def asked_acceleration(w: Any, zeta: Any, error: Any, rate: Any, a: Any) -> Any:
+def asked_acceleration(w: Any, zeta: Any, error: object, rate: Any, a: np.ndarray) -> Any:
     """a_d + w^2 (q_d - q) + 2 zeta w (v_d - v), of errors of position and rate."""
     return a + w * w * error + 2.0 * zeta * w * rate
 
 
 def computed_torque(
-    robot: Robot, target: Any, frequency: Any, damping_ratio: Any = 1.0
+    robot: Robot, target: object, frequency: Any, damping_ratio: object = 1.0
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = ID(q, v, a_d + w^2 (q_d - q) + 2 zeta w (v_d - v)) (Luh, Walker & Paul 1980).
 

@@ -13,7 +13,7 @@ from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.robot.verbs import Robot
 
 
-def pulling_effort(P: Any, D: Any, error: Any, rate: Any) -> Any:
+def pulling_effort(P: object, D: Any, error: Any, rate: object) -> Any:
     """P (q_d - q) + D (v_d - v), of errors of position and rate."""
     return P * error + D * rate
 

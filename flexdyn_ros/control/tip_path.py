@@ -9,6 +9,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from flexdyn_ros.errors import StateError
+from flexdyn_ros.robot.verbs import Robot
 
 #: poses per second that are solved for; so many per span if there are fewer; in all at most
 RATE, LEAST, MOST = 50.0, 12, 2000
@@ -93,7 +94,7 @@ class TipPath:
 
 
 def _why(
-    robot: Any, goal: np.ndarray, found: Any, since: float, strokes: tuple[np.ndarray, np.ndarray]
+    robot: Robot, goal: np.ndarray, found: Any, since: float, strokes: tuple[np.ndarray, np.ndarray]
 ) -> str:
     """Why the tip cannot come somewhere."""
     lower, upper = strokes
@@ -116,7 +117,7 @@ def _why(
 
 
 def check_shapes(
-    robot: Any, times: np.ndarray, q: np.ndarray, efforts: tuple[np.ndarray, np.ndarray]
+    robot: Robot, times: np.ndarray, q: np.ndarray, efforts: tuple[np.ndarray, np.ndarray]
 ) -> None:
     """Refuse shapes (n, nq) at times (n,) [s] outside the strokes, or that ask for more than the actuators
     can hold: efforts (nu,), least and largest [N].
@@ -132,7 +133,7 @@ def check_shapes(
 
 
 def _check(
-    robot: Any,
+    robot: Robot,
     times: np.ndarray,
     values: np.ndarray,
     limits: tuple[np.ndarray, np.ndarray],
@@ -153,7 +154,7 @@ def _check(
     )
 
 
-def _strokes(robot: Any) -> tuple[np.ndarray, np.ndarray]:
+def _strokes(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest length changes (nq,) of the actuators [m]."""
     c = robot.coordinates
     return np.array([x.lower for x in c]), np.array([x.upper for x in c])

@@ -13,7 +13,7 @@ Vector = list[Any]
 Matrix = list[list[Any]]
 
 
-def is_zero(x: Any) -> bool:
+def is_zero(x: object) -> bool:
     """Whether x is zero by form (an integer or a polynomial without terms)."""
     return bool(x == 0)
 
@@ -53,12 +53,12 @@ def half(x: Any) -> Any:
     return 0 if is_zero(x) else x * Fraction(1, 2)
 
 
-def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def dot(a: Sequence[object], b: Sequence[Any]) -> Any:
     """Inner product."""
     return add(*(mul(x, y) for x, y in zip(a, b, strict=True)))
 
 
-def cross(a: Sequence[Any], b: Sequence[Any]) -> Vector:
+def cross(a: Sequence[object], b: Sequence[Any]) -> Vector:
     """a x b."""
     return [
         add(mul(a[1], b[2]), negative(mul(a[2], b[1]))),
@@ -67,17 +67,17 @@ def cross(a: Sequence[Any], b: Sequence[Any]) -> Vector:
     ]
 
 
-def plus(*vectors: Sequence[Any]) -> Vector:
+def plus(*vectors: Sequence[object]) -> Vector:
     """Sum of vectors."""
     return [add(*entries) for entries in zip(*vectors, strict=True)]
 
 
-def scaled(x: Any, a: Iterable[Any]) -> Vector:
+def scaled(x: object, a: Iterable[Any]) -> Vector:
     """x a."""
     return [mul(x, y) for y in a]
 
 
-def apply(A: Matrix, b: Sequence[Any]) -> Vector:
+def apply(A: Matrix, b: Sequence[object]) -> Vector:
     """A b."""
     return [dot(row, b) for row in A]
 

@@ -16,10 +16,10 @@ _MOST_WARNINGS = 1000
 
 
 def read(
-    source: Any,
+    source: object,
     *,
     config: Any = None,
-    options: Any = None,
+    options: object = None,
     name: str | None = None,
     origin: sources.Origin = "any",
     xacro: Any = None,
@@ -93,7 +93,7 @@ def _look_ahead(doc: Document, config: object, options: object) -> None:
     mistakes.end_of_stage()
 
 
-def find_mistakes(source: Any, **options: Any) -> list[DescriptionError]:
+def find_mistakes(source: object, **options: Any) -> list[DescriptionError]:
     """All mistakes of a description, in the order of their lines, as far as it can be read; arguments as of
     `read`.
 

@@ -78,7 +78,7 @@ def casadi(
     return made[functions[-1].name]
 
 
-def _function(ca: Any, function: Function, inner: dict[str, Any]) -> Any:
+def _function(ca: Any, function: Function, inner: dict[str, object]) -> Any:
     inputs = {name: ca.SX.sym(name, n) for name, n in function.inputs}
     values = _evaluate(ca, function, inputs, inner)
     outputs, k = [], 0
@@ -101,7 +101,7 @@ def _repeated(ca: Any, once: Any, function: Function) -> Any:
     return ca.Function(function.name, [start], [end], ["x"], ["y"])
 
 
-def _shaped(ca: Any, values: list[Any], shape: tuple[int, ...]) -> Any:
+def _shaped(ca: Any, values: list[object], shape: tuple[int, ...]) -> Any:
     """A vector, a matrix, or matrices side by side, of values row by row."""
     if len(shape) == 1:
         return ca.vertcat(*values)

@@ -67,8 +67,8 @@ class Measurement:
     @classmethod
     def of(
         cls,
-        t: Any,
-        columns: Mapping[str, Any],
+        t: object,
+        columns: Mapping[str, object],
         *,
         units: Mapping[str, str] | None = None,
         name: str = "data",
@@ -105,8 +105,8 @@ class Measurement:
     def of_motion(
         cls,
         robot: Robot,
-        t: Any,
-        q: Any,
+        t: object,
+        q: np.ndarray,
         v: Any = None,
         a: Any = None,
         tau: Any = None,
@@ -267,7 +267,7 @@ class Measurement:
         return replace(self, t=t, columns=dict(columns))
 
 
-def measurements_of(robot: Robot, data: Any) -> tuple[Measurement, ...]:
+def measurements_of(robot: Robot, data: object) -> tuple[Measurement, ...]:
     """Measurements of what a fit is given: a Measurement, a Trajectory, a path, or several of them.
 
     Raises

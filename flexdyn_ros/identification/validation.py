@@ -24,7 +24,7 @@ class HeldOut(NamedTuple):
     fitted: dict[str, float]
 
 
-def predicted_efforts(robot: Robot, data: Any, *, cutoff: float | None = None) -> Samples:
+def predicted_efforts(robot: Robot, data: object, *, cutoff: float | None = None) -> Samples:
     """Efforts measured, and those that a robot needs for the motion that was measured; arguments as of
     `fit_linear`."""
     motions = [motion_of(robot, m, cutoff) for m in measurements_of(robot, data)]
@@ -36,7 +36,7 @@ def predicted_efforts(robot: Robot, data: Any, *, cutoff: float | None = None) -
     return efforts_of(robot, motions, pairs)
 
 
-def cross_validation(robot: Robot, data: Any, **options: Any) -> tuple[HeldOut, ...]:
+def cross_validation(robot: Robot, data: object, **options: Any) -> tuple[HeldOut, ...]:
     """Every measurement predicted from a fit to all others.
 
     Parameters

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from rclpy.task import Future
 
 from flexdyn_interfaces.srv import InverseDynamics
 from flexdyn_ros.control.reference import Reference
@@ -60,7 +61,7 @@ class ServiceLaw(Law):
         self._waiting = future = self._client.call_async(request)
         future.add_done_callback(lambda done: self._on_answer(done, wanted, send))
 
-    def _on_answer(self, future: Any, wanted: Any, send: Send) -> None:
+    def _on_answer(self, future: Future, wanted: Any, send: Send) -> None:
         if future is not self._waiting:
             return  # came too late: another one was requested
         self._waiting = None

@@ -70,7 +70,7 @@ def rviz_action(
 
 
 def _start(
-    context: Any,
+    context: object,
     wanted: Any,
     file: Any,
     robot: Robot,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ __all__ = ["scattered_efforts"]
 
 
 def scattered_efforts(
-    u: Any, actuators: tuple[str, ...], index: Mapping[str, int], nu: int, name: str = "u"
+    u: object, actuators: tuple[str, ...], index: Mapping[str, int], nu: int, name: str = "u"
 ) -> np.ndarray:
     """tau (..., nu) with u (..., na), or a mapping from names to (...), at the actuators' places [N m, N].
 

@@ -230,16 +230,22 @@ class FamilyFunctions(ABC):
 
     @abstractmethod
     def inverse_dynamics_rows(
-        self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
     ) -> None: ...
 
     @abstractmethod
     def forward_dynamics_rows(
-        self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray
+        self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray
     ) -> None: ...
 
     def partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        q: np.ndarray,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """(force, a) of the motion in which the accelerations marked in `given` are those of a; force
         (..., nv) is B tau but for those."""
@@ -288,10 +294,12 @@ class FamilyFunctions(ABC):
     def difference_rows(self, rows: Rows) -> np.ndarray: ...
 
     @abstractmethod
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives (count, nv, nv) of M a + h - B tau - sum J^T w by q (tangent) and v, a and tau held."""
 
-    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def linearize_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau.
 
         By parts: slopes of the balance of forces, solved with the mass matrix.

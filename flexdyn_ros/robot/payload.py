@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Payload(NamedTuple):
     inertia: tuple[float, float, float, float, float, float]
 
 
-def check_payload(frame: str, mass: float, com: Sequence[float], inertia: Any = None) -> Payload:
+def check_payload(frame: str, mass: float, com: Sequence[float], inertia: object = None) -> Payload:
     """A payload from arguments; inertia (3, 3) or None for a point mass.
 
     Raises

@@ -88,7 +88,7 @@ class Robot:
         for name in functions.offers:
             facts[name] = getattr(functions, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"robots are immutable; {name!r} cannot be set, load another robot instead")
 
     def __delattr__(self, name: str) -> None:
@@ -136,7 +136,7 @@ class Robot:
 
         return as_urchin(self.description)
 
-    def keep_urdf(self, urdf: Any) -> None:
+    def keep_urdf(self, urdf: object) -> None:
         """Answer `urdf` with the object that the caller loaded the robot from; it is not pickled."""
         self.__dict__["urdf"] = urdf
 
@@ -158,7 +158,7 @@ class Robot:
             return self.effort_names
         return tuple(c.name for c in self.coordinates if c.actuated and not c.prescribed)
 
-    def efforts(self, u: Any) -> np.ndarray:
+    def efforts(self, u: object) -> np.ndarray:
         """tau (..., nu) of what the actuators do; 0 where nothing drives.
 
         Parameters
@@ -281,7 +281,7 @@ class Robot:
         q: np.ndarray,
         v: np.ndarray,
         a: np.ndarray,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
         *,
         unactuated: str = "given",
         out: np.ndarray | None = None,
@@ -327,9 +327,9 @@ class Robot:
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
         *,
-        prescribed: Mapping[str, Any] | Any = None,
+        prescribed: Mapping[str, object] | object = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Accelerations a of M(q) a + h(q, v) = B(q) tau + sum J^T w, by articulated bodies (Featherstone
@@ -531,7 +531,7 @@ class Robot:
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
     ) -> Linearization:
         """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion
         at (q, v).
@@ -544,7 +544,7 @@ class Robot:
         return linearization_of(self.functions, q, v, tau, wrenches)
 
     def inverse_dynamics_derivatives(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """d tau / dq (q moved by `integrate`), d tau / dv and d tau / da of `inverse_dynamics`, each
         (..., nu, nv), exact to rounding; wrenches are held.
@@ -560,7 +560,7 @@ class Robot:
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
     ) -> ForwardDerivatives:
         """dq, dv (..., nv, nv) and dtau (..., nv, nu): derivatives of `forward_dynamics` by q (moved by
         `integrate`), v and tau, exact to rounding; wrenches are held.
@@ -576,7 +576,7 @@ class Robot:
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
         *,
         parameters: str | Sequence[str] = "*",
     ) -> np.ndarray:
@@ -634,7 +634,7 @@ class Robot:
         *,
         hold: Sequence[str] | str = (),
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
     ) -> Equilibrium:
         """The state of rest near q0; see `robot/analysis/equilibrium.py`.
 
@@ -690,7 +690,7 @@ class Robot:
 
     # ---- accelerations that are given ----
 
-    def given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def given_accelerations(self, prescribed: Mapping[str, object]) -> tuple[np.ndarray, np.ndarray]:
         """Mask (nv,) of the coordinates in `prescribed` and their accelerations (..., nv), zero elsewhere."""
         given = self._prescribed.copy()
         values = [numbers(value, f"prescribed[{name!r}]") for name, value in prescribed.items()]
@@ -704,7 +704,7 @@ class Robot:
             a[..., self.index(name)] = value
         return given, a
 
-    def refuse_given_effort(self, tau: Any) -> None:
+    def refuse_given_effort(self, tau: np.ndarray) -> None:
         """StateError if an effort is given where the motion is."""
         if self._prescribed.any():
             efforts = numbers(tau, "tau", self.nv)[..., self._prescribed]

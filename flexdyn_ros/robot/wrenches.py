@@ -12,19 +12,19 @@ from flexdyn_ros.robot.arguments import Rows, by_name, explain_status
 __all__ = ["flat_wrenches", "rows_with_wrenches", "wrench_rows"]
 
 
-def rows_with_wrenches(wrenches: Mapping[str, Any] | None, **arguments: Any) -> Rows:
+def rows_with_wrenches(wrenches: Mapping[str, object] | None, **arguments: Any) -> Rows:
     """Arguments, name=(value, size), and wrenches broadcast together."""
     given = by_name(wrenches, "wrenches", "(..., 6) arrays")
     loads = {f"wrenches[{name!r}]": (value, 6) for name, value in given.items()}
     return Rows({**arguments, **loads})
 
 
-def flat_wrenches(rows: Rows, wrenches: Mapping[str, Any] | None) -> dict[str, np.ndarray] | None:
+def flat_wrenches(rows: Rows, wrenches: Mapping[str, object] | None) -> dict[str, np.ndarray] | None:
     """Rows (count, 6) of each of the wrenches of `rows_with_wrenches`; None if there are none."""
     return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
 
 
-def wrench_rows(rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+def wrench_rows(rows: Rows, wrenches: Mapping[str, object] | None) -> np.ndarray:
     """The wrenches (count, k, 6) of `rows_with_wrenches`; StateError if one is not finite."""
     loads = [rows.take(f"wrenches[{name!r}]") for name in wrenches or {}]
     if not loads:

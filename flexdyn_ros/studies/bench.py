@@ -127,7 +127,7 @@ class Bench:
         told = dict.fromkeys(str(w.message) for w in heard if issubclass(w.category, FlexdynWarning))
         return found | ({"warnings": "; ".join(told)} if told else {})
 
-    def _made(self, options: Mapping[str, Any], urdf: Mapping[str, Any]) -> Robot:
+    def _made(self, options: Mapping[str, Any], urdf: Mapping[str, object]) -> Robot:
         """A robot with these values: one that is loaded, changed where that gives the same."""
         given = {**options, **urdf}
         quick = {path: value for path, value in given.items() if path in self._quick}
@@ -160,7 +160,7 @@ class Bench:
 
         return quick_paths(self.base, trials, loaded)
 
-    def _loaded(self, options: Mapping[str, Any], urdf: Mapping[str, Any]) -> Robot:
+    def _loaded(self, options: Mapping[str, Any], urdf: Mapping[str, object]) -> Robot:
         key = (tuple(options.items()), tuple(urdf.items()))
         robot = self._robots.get(key)
         if robot is None:
@@ -189,7 +189,7 @@ class Bench:
         return self.base.description.text
 
 
-def _settings(sets: tuple[tuple[str, Any], ...], value: Any) -> list[tuple[str, Any]]:
+def _settings(sets: tuple[tuple[str, Any], ...], value: object) -> list[tuple[str, Any]]:
     """(path, value) pairs that one value of a parameter stands for."""
     found = []
     for path, factor in sets:
@@ -240,7 +240,7 @@ def edited(text: str, values: Mapping[str, Any]) -> str:
     return etree.tostring(root, encoding="unicode")
 
 
-def _set(root: Any, path: str, value: Any) -> None:
+def _set(root: Any, path: str, value: object) -> None:
     words = path.split(".")[1:]
     tag = {"links": "link", "joints": "joint"}.get(words[0] if words else "")
     if tag is None or len(words) < 4:

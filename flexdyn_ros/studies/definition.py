@@ -284,7 +284,7 @@ class _Reader:
                 )
         return found
 
-    def listed(self, given: Mapping[str, Any], points: list[Mapping[str, Any]]) -> tuple[Parameter, ...]:
+    def listed(self, given: Mapping[str, Any], points: list[Mapping[str, object]]) -> tuple[Parameter, ...]:
         """Parameters of a list: names are those of the points; what they set may be said apart."""
         names = list(points[0])
         for n, point in enumerate(points):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def run(
     study: Any,
-    client: Any = None,
+    client: object = None,
     progress: bool | Callable[[int, int], object] = True,
     *,
     workers: int | None = None,
@@ -155,8 +155,6 @@ def _optimised(study: Study, store: Store, computing: Computing, total: int) -> 
 
 def _units(study: Study, bench: Any) -> dict[str, str]:
     """Units of parameters and results by their names."""
-    from flexdyn_ros.studies.engine import unit_of_path
-
     units = dict(bench.units)
     for p in study.parameters:
         path = p.sets[0][0]

@@ -35,7 +35,7 @@ CLOSE = 1e-12
 
 
 def quick_paths(
-    base: Robot, trials: Sequence[Mapping[str, Any]], loaded: Callable[[Mapping[str, Any]], Robot]
+    base: Robot, trials: Sequence[Mapping[str, Any]], loaded: Callable[[Mapping[str, object]], Robot]
 ) -> frozenset[str]:
     """The paths that change a loaded robot into the one that loading gives.
 
@@ -57,7 +57,7 @@ def quick_paths(
     return frozenset(found)
 
 
-def _agrees(base: Robot, given: Mapping[str, Any], loaded: Callable[[Mapping[str, Any]], Robot]) -> bool:
+def _agrees(base: Robot, given: Mapping[str, Any], loaded: Callable[[Mapping[str, object]], Robot]) -> bool:
     values = parameter_values(base, given)
     return values is not None and _same(base.with_parameters(values), loaded(given))
 
@@ -169,7 +169,7 @@ def _same(one: Robot, other: Robot) -> bool:
     return _close(one.inverse_dynamics(q, v, a), other.inverse_dynamics(q, v, a))
 
 
-def _close(a: Any, b: Any) -> bool:
+def _close(a: Any, b: object) -> bool:
     x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     same = x == y  # infinite limits, too
     size = max(1e-12, float(np.abs(np.where(np.isfinite(y), y, 0.0)).max(initial=0.0)))

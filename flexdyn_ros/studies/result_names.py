@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from flexdyn_ros.errors import DescriptionError, UnknownNameError
 from flexdyn_ros.studies.definition import Study
@@ -29,7 +28,7 @@ def check_said(study: Study, results: Iterable[str], *, all_said: bool) -> None:
             raise _no_result(study, element, name, known, results)
 
 
-def check_given(study: Study, given: Mapping[str, Any]) -> None:
+def check_given(study: Study, given: Mapping[str, object]) -> None:
     """Refuse a study that names what its first point did not give, or gave as a text or a list where numbers
     are asked for; None may be a number, or a text, at other points.
 
@@ -82,6 +81,6 @@ def _names(
                 yield "plots", name, known
 
 
-def _listed(value: Any) -> list[str]:
+def _listed(value: object) -> list[str]:
     names = value if isinstance(value, list | tuple) else [value]
     return [str(name) for name in names if name is not None]

@@ -58,7 +58,9 @@ def _is_given(statement: Statement, name: str) -> bool:
     return value is not None and value.value is not DELETED
 
 
-def _merge_child(mine: dict, key: Any, child: Any, path: str, source: str, overrides: list[Override]) -> None:
+def _merge_child(
+    mine: dict, key: object, child: Any, path: str, source: str, overrides: list[Override]
+) -> None:
     if child is DELETED:
         if mine.pop(key, None) is not None:
             overrides.append(Override(path, "present", None, source))

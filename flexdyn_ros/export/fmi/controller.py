@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,11 +54,11 @@ def controller_fmu(
     law: str = "computed_torque",
     fmi: str = "3.0",
     *,
-    frequency: Any = None,
-    damping_ratio: Any = 1.0,
-    stiffness: Any = None,
-    damping: Any = None,
-    target: Any = None,
+    frequency: object = None,
+    damping_ratio: object = 1.0,
+    stiffness: object = None,
+    damping: object = None,
+    target: object = None,
     period: float = 1e-3,
     platforms: Sequence[str] | str = ("host",),
 ) -> Path:
@@ -138,7 +138,7 @@ def _check_actuators(robot: Robot) -> None:
         )
 
 
-def _gain(robot: Robot, law: str, name: str, value: Any) -> np.ndarray:
+def _gain(robot: Robot, law: str, name: str, value: object) -> np.ndarray:
     if value is None:
         raise StateError(f"{name} of the law {law} is not given, expected a number or ({robot.nv},) numbers")
     return gains(robot, value, name)

@@ -63,6 +63,6 @@ def bound_calls(functions: Any, library: ctypes.PyDLL, work: int) -> dict[str, C
     return found
 
 
-def _general(functions: Any, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def _general(functions: Any, method: Callable[..., object], *arguments: Any, **options: object) -> Any:
     """A method of the robot over `functions`."""
     return method(functions.robot, *arguments, **options)

@@ -109,13 +109,15 @@ class NativeFunctions:
     def __reduce__(self) -> tuple[Any, ...]:
         return NativeFunctions, (self.general,)
 
-    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    ) -> None:
         if wrenches:
             self._functions.inverse_dynamics_rows(rows, wrenches, tau)
         else:
             self._run("inverse_dynamics", rows, ("q", "v", "a"), tau)
 
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         if wrenches:
             self._functions.forward_dynamics_rows(rows, wrenches, a)
         else:

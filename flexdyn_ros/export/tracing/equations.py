@@ -188,11 +188,11 @@ class Equations:
         self.kernels.prepare(self._address, work)
         return work
 
-    def efforts(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
+    def efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) of a motion, within a memory that is in use."""
         return self._inverse(memory, memory.room(q), memory.room(v), memory.room(a))
 
-    def _inverse(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
+    def _inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         tau = memory.room(np.zeros(self.robot.nu))
         self.kernels.inverse(self._address, self._work(memory), q, v, a, tau)
         return tau
@@ -248,7 +248,7 @@ def exerted(robot: Robot, memory: Memory, q: np.ndarray, tau: np.ndarray) -> np.
 
 
 def accelerations(
-    motion: Motion, memory: Memory, q: Any, v: Any, force: Any, extra: Any, h: Any, given: Any
+    motion: Motion, memory: Memory, q: np.ndarray, v: Any, force: Any, extra: Any, h: object, given: Any
 ) -> np.ndarray:
     """a (nv,) as the function ACCELERATE finds it; given: that of prescribed coordinates."""
     work, a = memory.room(np.zeros(motion.work_size)), memory.room(given)
@@ -259,7 +259,7 @@ def accelerations(
     return a
 
 
-def energies(motion: Motion, memory: Memory, q: Any, v: Any) -> np.ndarray:
+def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Kinetic, gravity and elastic energy (3,)."""
     work, out = memory.room(np.zeros(motion.work_size)), memory.room(np.zeros(3))
     _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)

@@ -86,7 +86,7 @@ class Oil:
 
     # ---- functions ----
 
-    def forces(self, motion: Motion, memory: Memory, q: Any, v: Any, oil: Any) -> np.ndarray:
+    def forces(self, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray, oil: Any) -> np.ndarray:
         """Forces of the cylinders on the rods [N]."""
         actuator = memory.room(np.zeros(steps.ACTUATOR_NUMBERS))
         work = memory.room(np.zeros(motion.work_size))
@@ -99,7 +99,9 @@ class Oil:
         )  # fmt: skip
         return effort
 
-    def rates(self, motion: Motion, memory: Memory, q: Any, v: Any, oil: Any, valves: Any) -> np.ndarray:
+    def rates(
+        self, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray, oil: Any, valves: Any
+    ) -> np.ndarray:
         """Rates of the oil (n,) under valve openings."""
         self._refuse_slewing()
         work = memory.room(np.zeros(motion.work_size))
@@ -135,7 +137,9 @@ def _columns(P: np.ndarray) -> list[int]:
     return found
 
 
-def _rates(P: list[float], state: dict[int, Any], valve: Any, y: Any, v: Any) -> dict[int, Any]:
+def _rates(
+    P: list[float], state: dict[int, object], valve: object, y: object, v: np.ndarray
+) -> dict[int, Any]:
     """Rates of a cylinder's state by columns."""
     u = smaller(larger(valve, -1.0), 1.0)
     follows = P[at.SPOOL_FREQUENCY] <= 0.0 and P[at.SPOOL_TIME] <= 0.0

@@ -30,7 +30,7 @@ class Loops:
         self._start: list[int] = []
         self._inputs: list[int] = []
 
-    def again(self, going: Number, values: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
+    def again(self, going: Number, values: tuple[object, ...]) -> tuple[bool, tuple[Any, ...]]:
         """One round is traced: between the first call and the second."""
         indices = [self._graph.index(x) for x in (going, *values)]
         if not self._start:

@@ -134,7 +134,7 @@ class _Step:
                 self._memory.functions[function.address] = ours[place]
 
     def _accelerate(
-        self, robot: int, work: int, t: float, q: int, v: int, force: int, extra: int, h: Any, a: int
+        self, robot: int, work: int, t: float, q: int, v: int, force: int, extra: int, h: object, a: int
     ) -> int:
         seen, nv = self._memory.floats, self._robot.nv
         found = seen(a, nv)

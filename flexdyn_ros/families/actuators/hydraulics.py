@@ -79,7 +79,7 @@ class Hydraulics:
         """The same with other tolerances of the pressures [-, Pa]; default 1e-4, 2000 Pa."""
         return self.with_parameters(rtol=rtol, atol=atol)
 
-    def with_parameters(self, **values: Any) -> Hydraulics:
+    def with_parameters(self, **values: object) -> Hydraulics:
         """The same with parameters replaced, each one number or (n,).
 
         Names and units as in kernels/memory.py. Nothing but the names is checked: descriptions are
@@ -92,7 +92,7 @@ class Hydraulics:
             parameters[:, PARAMETERS.index(name)] = value
         return Hydraulics(self.model._replace(parameters=parameters))
 
-    def initial(self, tau: Any, lengths: Any = None) -> HydraulicState:
+    def initial(self, tau: np.ndarray, lengths: object = None) -> HydraulicState:
         """Cylinders at rest, valves closed, whose forces are tau (..., n) [N].
 
         The mean of the two pressures lies midway between supply and tank if the force allows it, as in a
@@ -124,9 +124,9 @@ class Hydraulics:
     def step(
         self,
         state: HydraulicState,
-        lengths: Any,
+        lengths: object,
         rates: Any,
-        command: Any,
+        command: object,
         dt: float,
         *,
         mode: str = "valve",
@@ -171,7 +171,7 @@ class Hydraulics:
         )  # fmt: skip
         return unpacked(states)
 
-    def stiffness(self, lengths: Any) -> np.ndarray:
+    def stiffness(self, lengths: object) -> np.ndarray:
         """Oil springs (..., n) of closed valves at half the supply pressure [N/m].
 
         K = beta (A1^2/V1 + A2^2/V2), volumes at the lengths (..., n) [m].
@@ -184,7 +184,7 @@ class Hydraulics:
         beta = self.bulk_modulus(0.5 * (column("supply") + column("tank")))
         return beta * (column("bore_area") ** 2 / V1 + column("rod_area") ** 2 / V2)
 
-    def bulk_modulus(self, pressure: Any) -> np.ndarray:
+    def bulk_modulus(self, pressure: object) -> np.ndarray:
         """Of the oil with its air (..., n) at absolute pressures (..., n) or one [Pa]."""
         column = self.model.column
         p = np.asarray(pressure, dtype=np.float64)
@@ -192,7 +192,7 @@ class Hydraulics:
         gas = column("air") * (column("atmosphere") / p) ** (1.0 / column("polytropic"))
         return (oil + gas) / (oil / column("bulk_modulus") + gas / (column("polytropic") * p))
 
-    def _rows(self, **arguments: Any) -> list[np.ndarray]:
+    def _rows(self, **arguments: object) -> list[np.ndarray]:
         """Arguments as float64 arrays of one shape (..., n), finite and writable."""
         n = len(self.names)
         arrays = []

@@ -10,12 +10,13 @@ import numpy as np
 
 from flexdyn_ros.description.elements.joints import PRESET_ORIGINS, PRESETS, Section
 from flexdyn_ros.description.language.vocabulary import rule_of
+from flexdyn_ros.robot.verbs import Robot
 
 #: of the numbers of a section
 _UNITS = {attribute.name: attribute.unit for attribute in rule_of(Section).attributes if attribute.unit}
 
 
-def check_arm(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def check_arm(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes about an arm of kind continuum."""
     straight = robot.neutral()
     slope = robot.inverse_dynamics_derivatives(straight, straight, straight)[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def _place_links(
     return ordered, bases, bodies, fixed
 
 
-def _per_actuator(value: Any) -> tuple[float, ...]:
+def _per_actuator(value: object) -> tuple[float, ...]:
     """One number per actuator of what the description gives once or three times."""
     return tuple(np.broadcast_to(np.asarray(value, dtype=float), ACTUATORS).tolist())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flexdyn_ros.families.record import Family, Findings
 
@@ -25,7 +25,7 @@ def _check(robot: Robot) -> Findings:
     return Findings(*check_platform(robot))
 
 
-def _expand(root: Any, robot: Robot, segments: int | None) -> Joints:
+def _expand(root: object, robot: Robot, segments: int | None) -> Joints:
     from flexdyn_ros.families.stewart.expanded import PlatformJoints
 
     joints = PlatformJoints(robot)

@@ -273,7 +273,7 @@ class LegFunctions(FamilyFunctions):
         except (KeyError, TypeError):
             raise UnknownNameError("frame", name, self.frame_names) from None
 
-    def _motions(self, q: Any, v: Any, a: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+    def _motions(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
         """The table of leg motions (..., 6, MOTION_COLUMNS) and the batch."""
         rows = Rows({"q": (q, 7), "v": (v, 6), "a": (a, 6)})
         table = _empty((rows.count, 6, columns.MOTION_COLUMNS))

@@ -69,7 +69,7 @@ class LegLoads:
 
 
 def leg_loads(
-    robot: Any, q: np.ndarray, wrenches: Mapping[str, Any] | None, loads: np.ndarray
+    robot: Any, q: np.ndarray, wrenches: Mapping[str, object] | None, loads: np.ndarray
 ) -> LegLoads | None:
     """Those of the wrenches loads (count, k, 6) that act on legs at poses q (count, 7); None if none does.
 

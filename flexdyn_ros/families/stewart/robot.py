@@ -193,7 +193,9 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
 
     # ---- rows of the verbs ----
 
-    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    ) -> None:
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         pivot, load = _empty(rows.count), self._load(data["q"], rows, wrenches)
 
@@ -223,7 +225,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         result[singular] = np.nan
         return bool(singular.size)
 
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         data = {name: rows.take(name) for name in ("q", "v", "tau")}
         load = self._load(data["q"], rows, wrenches)
 
@@ -309,7 +311,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         return bodies, np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
 
-    def _load(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+    def _load(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, object] | None) -> np.ndarray:
         """sum J^T w (count, 6) of wrenches at poses q (count, 7)."""
         load = np.zeros((rows.count, 6))
         if wrenches:

@@ -14,6 +14,7 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.interface import RobotInterface
@@ -69,7 +70,9 @@ class ChosenReactions:
         self._robot, self.names = robot, tuple(joints)
         self.links = tuple(links[name] for name in joints)
 
-    def __call__(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> np.ndarray:
+    def __call__(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
+    ) -> np.ndarray:
         """Wrenches (k, 6) = (moment; force) on the child links at their origins [N m, N] of one motion."""
         found = self._robot.joint_reactions(q, v, a, wrenches)
         R = self._robot.frames(q, self.links)[:, :3, :3]
@@ -77,7 +80,7 @@ class ChosenReactions:
         return np.einsum("kij,kwi->kwj", R, world).reshape(len(self.names), 6)
 
 
-def reactions_in(robot: Any, joints: Sequence[str]) -> ChosenReactions | None:
+def reactions_in(robot: Robot, joints: Sequence[str]) -> ChosenReactions | None:
     """Reactions in the "base" and in chosen joints; None of robots of other kinds if no joint is chosen.
 
     Raises
@@ -90,7 +93,7 @@ def reactions_in(robot: Any, joints: Sequence[str]) -> ChosenReactions | None:
     return ChosenReactions(robot, tuple(dict.fromkeys(("base", *joints))))
 
 
-def _has_reactions(robot: Any) -> bool:
+def _has_reactions(robot: Robot) -> bool:
     return robot.kind == "tree" and hasattr(robot, "joint_reactions")
 
 
@@ -105,7 +108,9 @@ class LooseJoints:
         self._links = tuple(c.body for c in held[::6])
         self._names = tuple(c.name.rpartition("/")[0] for c in held[::6])
 
-    def reactions(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None) -> JointReactions:
+    def reactions(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None
+    ) -> JointReactions:
         """See `TreeFunctions.joint_reactions`."""
         robot, loose = self._robot, self._loose
         q, v, a = numbers(q, "q", robot.nq), numbers(v, "v", robot.nv), numbers(a, "a", robot.nv)

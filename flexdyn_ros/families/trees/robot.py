@@ -265,7 +265,7 @@ class TreeFunctions(EntryFunctions):
         return self.bending.integrals_of(link, stations)
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
     ) -> JointReactions:
         """Force and moment that every joint transmits to its child link; see `JointReactions`.
 
@@ -335,7 +335,7 @@ class TreeFunctions(EntryFunctions):
 
     # ---- behind the verbs ----
 
-    def seeing(self, names: Iterable[Any]) -> Any:
+    def seeing(self, names: Iterable[object]) -> Any:
         """This robot, or one like it for which the sections LINK@station among `names` are frames too."""
         if self.bending is None:
             return self

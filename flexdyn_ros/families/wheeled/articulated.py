@@ -71,7 +71,7 @@ class ArticulatedMobileFunctions(MobileFunctions):
         """The tree's kernels with the forces of the wheels."""
         tree, nv, count = self.entries.kernels, self.nv, len(self.wheel_names)
 
-        def inverse(address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> None:
+        def inverse(address: int, work: Any, q: np.ndarray, v: Any, a: np.ndarray, tau: np.ndarray) -> None:
             size = wheeled_header(address)[WORK_SIZE]
             rows, wrench = work[size : size + WHEEL_ROWS * count], work[size + WHEEL_ROWS * count :]
             force = np.zeros(nv, dtype=tau.dtype)
@@ -85,11 +85,13 @@ class ArticulatedMobileFunctions(MobileFunctions):
 
     # ---- rows of the verbs ----
 
-    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    ) -> None:
         super().inverse_dynamics_rows(rows, wrenches, tau)
         tau -= self._push(rows.take("q"), rows.take("v"))
 
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         # a single state stays one, so that what is wrong with it is raised
         given = (rows.take(name) for name in ("q", "v", "tau"))
         q, v, tau = (array.reshape(*rows.shape, array.shape[-1]) for array in given)
@@ -97,7 +99,13 @@ class ArticulatedMobileFunctions(MobileFunctions):
         a[...] = self.partial(q, v, tau, np.zeros_like(v), self.prescribed, loads)[1].reshape(a.shape)
 
     def partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        q: Any,
+        v: Any,
+        tau: np.ndarray,
+        a: Any,
+        given: np.ndarray,
+        wrenches: Mapping[str, object] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         push = self._push(rows.take("q"), rows.take("v")).reshape(*rows.shape, self.nv)
@@ -115,7 +123,7 @@ class ArticulatedMobileFunctions(MobileFunctions):
         energy[:, [2, 1]] += self._around(rows.take("q"), rows.take("v")).energy
         return energy
 
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
         dq, dv = super().slopes_rows(rows, wrenches)
         none = (np.zeros(0, dtype=np.int64), np.zeros((0, 3))), np.zeros((rows.count, 0, 6))
         of_wheels = self.balance_slopes(rows, *none, entries=pushing)

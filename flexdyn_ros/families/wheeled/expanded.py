@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from flexdyn_ros.robot.verbs import Robot
+
 #: radius of a wheel that has no tyre, in pictures [m]; and the width of all
 SHOWN_RADIUS, SHOWN_WIDTH = 0.05, 0.04
 #: step of the difference that gives the rate of travel [s]
@@ -28,7 +30,7 @@ class Suspensions:
         return travel[..., 0, :], (travel[..., 1, :] - travel[..., 2, :]) / (2.0 * STEP)
 
 
-def hang_wheels(root: etree._Element, robot: Any) -> Suspensions:
+def hang_wheels(root: etree._Element, robot: Robot) -> Suspensions:
     """Add a link WHEEL/wheel on a joint WHEEL/suspension for every wheel; the map of their positions."""
     for wheel in robot.description.wheels:
         radius = wheel.tyre.radius if wheel.tyre is not None else SHOWN_RADIUS

@@ -130,7 +130,7 @@ class MobileFunctions(TreeFunctions):
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
         *,
         slope: bool = False,
         acceleration: Any = 0.0,
@@ -165,7 +165,7 @@ class MobileFunctions(TreeFunctions):
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
+        wrenches: Mapping[str, object] | None = None,
         *,
         acceleration: Any = 0.0,
     ) -> np.ndarray:
@@ -197,7 +197,7 @@ class MobileFunctions(TreeFunctions):
         return forces.reshape(*rows.shape, forces.shape[1])
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
     ) -> JointReactions:
         """UnsupportedError: see `constraint_forces`."""
         raise UnsupportedError(
@@ -212,7 +212,7 @@ class MobileFunctions(TreeFunctions):
         self.rolling.hubs.add_momenta(self, rows, found)
         return found
 
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         if wrenches and self.prescribed.any():
             # the recursion takes no effort on a prescribed coordinate, and wrenches have one there
             q, v, tau = (rows.take(name) for name in ("q", "v", "tau"))
@@ -222,7 +222,13 @@ class MobileFunctions(TreeFunctions):
             super().forward_dynamics_rows(rows, wrenches, a)
 
     def partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        q: np.ndarray,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         if given[self.rolling.eliminated].any():
             return partial_motion(self.robot, q, v, tau, a, given, wrenches)
@@ -245,7 +251,7 @@ class MobileFunctions(TreeFunctions):
         return int(np.argmax(self.prescribed))
 
     def _motion(
-        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, acceleration: Any
+        self, q: np.ndarray, v: Any, tau: Any, wrenches: Mapping[str, object] | None, acceleration: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """(tau, a) while the drive has this acceleration."""
         name = self.v_names[self._drive_index()]
@@ -254,7 +260,7 @@ class MobileFunctions(TreeFunctions):
         given, a = self.robot.given_accelerations({name: acceleration})
         return self.partial(q, v, tau, a, given, wrenches)
 
-    def _wheels(self, q: Any, v: Any) -> tuple[Rows, np.ndarray]:
+    def _wheels(self, q: np.ndarray, v: Any) -> tuple[Rows, np.ndarray]:
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
         self.check({"q": rows.take("q"), "v": rows.take("v")})

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ FIRST, LONGER, SHORTER = 0.5, 1.5, 1.5**-0.25
 def excite(
     robot: Robot,
     duration: float,
-    limits: Mapping[str, Any] | None = None,
+    limits: Mapping[str, object] | None = None,
     criterion: str = "d_optimal",
     *,
     parameters: str | Sequence[str] | None = None,

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ ROUNDED = 1e-6
 
 def fit_linear(
     robot: Robot,
-    data: Any,
+    data: object,
     consistent: bool = True,
     *,
     parameters: str | Sequence[str] | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ FAILED = 1e6
 
 def fit_output(
     robot: Robot,
-    data: Any,
+    data: object,
     parameters: str | Sequence[str],
     start: Mapping[str, float] | None = None,
     *,
@@ -136,7 +135,7 @@ def fit_output(
     return with_warnings(_result(problem, best, doubtful))
 
 
-def _is_empty(data: Any) -> bool:
+def _is_empty(data: object) -> bool:
     return data is None or (isinstance(data, Sequence) and not isinstance(data, str) and not len(data))
 
 

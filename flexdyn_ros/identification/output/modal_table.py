@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ class ModalTable:
     lock: Sequence[str] | str = "joints"
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any], *, lock: Sequence[str] | str = "joints") -> ModalTable:
+    def of(cls, columns: Mapping[str, object], *, lock: Sequence[str] | str = "joints") -> ModalTable:
         """From columns mode, frequency [Hz] and, where they were measured, damping_ratio,
         frequency_deviation, damping_ratio_deviation; others are coordinates of the pose.
 

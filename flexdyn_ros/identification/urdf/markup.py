@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -66,7 +65,7 @@ class Markup:
         def end(tag: str) -> None:
             self._stack.pop().close = parser.CurrentByteIndex
 
-        def refuse(*details: Any) -> None:
+        def refuse(*details: object) -> None:
             raise StateError("the description has a document type: its numbers cannot be changed in place")
 
         parser.StartElementHandler, parser.EndElementHandler = start, end

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, shortened
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import checked_numbers, numbers_of, twice
 from flexdyn_ros.simulation.steps.stiffness import speed_bounds
 
@@ -19,7 +20,7 @@ class RequestError(ValueError):
     """A field of a request is wrong; the message names field, value given, value expected."""
 
 
-def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
+def column(request: object, field: str, samples: int, width: int) -> np.ndarray:
     """A float64[] field as (samples, width)."""
     values = numbers_of(getattr(request, field))
     if values.shape[0] != samples * width:
@@ -32,7 +33,7 @@ def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
     return values.reshape(samples, width)
 
 
-def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
+def efforts_of(robot: Robot, request: Any, samples: int) -> np.ndarray:
     """Efforts (samples, nu) of a request: of all coordinates in the robot's order, or of the actuators that
     its effort_names lists, and 0 of the others.
 
@@ -53,7 +54,7 @@ def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
     return tau
 
 
-def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
+def read_state(robot: Robot, state: Any) -> tuple[np.ndarray, np.ndarray]:
     """Positions (nq,) and velocities (nv,) of a DynamicsState, in the robot's order; no velocities: at rest.
 
     Raises
@@ -69,7 +70,7 @@ def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
     return q, v
 
 
-def check_state(robot: Any, q: np.ndarray, v: np.ndarray) -> None:
+def check_state(robot: Robot, q: np.ndarray, v: np.ndarray) -> None:
     """Refuse a state q (nq,), v (nv,) in which nothing can be computed: positions beyond any sense, energies
     that are not finite, speeds at which a simulation counts as diverged.
 
@@ -98,7 +99,7 @@ def check_state(robot: Any, q: np.ndarray, v: np.ndarray) -> None:
         raise RequestError(f"state has an energy of {total} J, expected a finite one")
 
 
-def _ordered(field: str, plural: str, state: Any, known: Sequence[str]) -> np.ndarray:
+def _ordered(field: str, plural: str, state: object, known: Sequence[str]) -> np.ndarray:
     """Numbers of a coordinate each, in the robot's order."""
     names, values = getattr(state, f"{field}_names"), getattr(state, plural)
     field, array = (
@@ -115,7 +116,7 @@ def _ordered(field: str, plural: str, state: Any, known: Sequence[str]) -> np.nd
     return array[[order[name] for name in known]]
 
 
-def read_payload(robot: Any, request: Any) -> tuple[str, float, np.ndarray, np.ndarray | None]:
+def read_payload(robot: Robot, request: Any) -> tuple[str, float, np.ndarray, np.ndarray | None]:
     """Frame, mass, centre of mass (3,), inertia (3, 3) or None of a SetPayload request.
 
     Raises

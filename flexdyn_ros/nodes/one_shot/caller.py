@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from rclpy.executors import Executor
+from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
@@ -36,7 +38,9 @@ def types() -> dict[str, Any]:
     return ours | NAMED | STANDARD
 
 
-def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: float = 5.0) -> dict[str, Any]:
+def call(
+    name: str, fields: Mapping[str, object], namespace: str = "", timeout: float = 5.0
+) -> dict[str, Any]:
     """The response of a service as plain values.
 
     Parameters
@@ -76,7 +80,7 @@ def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: flo
     return answer
 
 
-def _width(node: Any, executor: Any, topic: str, robot: str, timeout: float) -> int:
+def _width(node: Node, executor: Any, topic: str, robot: str, timeout: float) -> int:
     """How many positions a state of the robot of a service has; 0 where the server does not say."""
     beside = f"{topic.rpartition('/')[0]}/describe_robot"
     client = _client(node, services.DescribeRobot, beside, timeout)
@@ -90,14 +94,14 @@ def _samples(positions: int, width: int) -> int:
     return positions // width if width and positions and positions % width == 0 else 1
 
 
-def _client(node: Any, kind: Any, topic: str, timeout: float) -> Any:
+def _client(node: Node, kind: Any, topic: str, timeout: float) -> Any:
     client = node.create_client(kind, topic)
     if not client.wait_for_service(timeout):
         raise FlexdynError(f"no service {topic} within {timeout:g} s")
     return client
 
 
-def _ask(executor: Any, client: Any, topic: str, request: Any, timeout: float) -> Any:
+def _ask(executor: Executor, client: Any, topic: str, request: object, timeout: float) -> Any:
     # a server may come to know a new client late, and its first answer is then lost: what may be sent
     # twice is sent again, and the first answer that comes is taken
     begin, futures = time.monotonic(), [client.call_async(request)]

@@ -145,7 +145,7 @@ def _check_least(name: str, value: float, about: Attribute) -> None:
         raise ParameterError(f"parameter {name} is {value}, expected at least {about.least:g}{also}")
 
 
-def _declare_one(node: Any, name: str, about: Attribute, default: Any = None) -> Any:
+def _declare_one(node: Any, name: str, about: Attribute, default: object = None) -> Any:
     from rclpy.exceptions import (
         InvalidParameterTypeException,
         InvalidParameterValueException,
@@ -171,7 +171,7 @@ def _declare_one(node: Any, name: str, about: Attribute, default: Any = None) ->
     return _checked(name, value, about)
 
 
-def _accept_integers(node: Any, name: str, default: Any) -> None:
+def _accept_integers(node: Any, name: str, default: object) -> None:
     """`step: 1` in a file is an integer for ROS; where a number is meant it is taken as one."""
     from rclpy.parameter import Parameter
 

@@ -105,7 +105,7 @@ class ManagedNode(LifecycleNode):
         return self._kept(self.destroy_publisher, self.create_lifecycle_publisher(kind, topic, qos))
 
     def subscribe(
-        self, kind: Any, topic: str, callback: Callable[[Any], Any], qos: Any, raw: bool = False
+        self, kind: object, topic: str, callback: Callable[[Any], Any], qos: object, raw: bool = False
     ) -> Any:
         """A subscription; raw: to the bytes of the messages."""
         made = self.create_subscription(kind, topic, callback, qos, raw=raw)

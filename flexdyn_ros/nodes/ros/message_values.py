@@ -19,7 +19,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def fill(message: Any, fields: Mapping[str, Any], where: str = "") -> None:
+def fill(message: Any, fields: Mapping[str, object], where: str = "") -> None:
     """Set fields of a message; those that are not named keep their values.
 
     Raises
@@ -34,7 +34,7 @@ def fill(message: Any, fields: Mapping[str, Any], where: str = "") -> None:
         setattr(message, name, _value(kinds[name], value, getattr(message, name), f"{where}{name}"))
 
 
-def _value(kind: str, value: Any, present: Any, where: str) -> Any:
+def _value(kind: str, value: Any, present: object, where: str) -> Any:
     """A value as the field of that type wants it."""
     item, is_sequence = _item(kind)
     if is_sequence:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.publisher import Publisher
 
 #: what rclpy raises when the middleware refuses
 MIDDLEWARE_ERROR: type[Exception] = rclpy_implementation.RCLError
@@ -34,11 +35,11 @@ class Outbox:
             f"{what} is lost ({self.lost} so far): {error}", throttle_duration_sec=1.0
         )
 
-    def guarded(self, publisher: Any) -> Any:
+    def guarded(self, publisher: Publisher) -> Any:
         """The publisher, which counts and tells what it cannot send instead of raising."""
         publish = publisher.publish
 
-        def publish_or_tell(message: Any) -> None:
+        def publish_or_tell(message: object) -> None:
             try:
                 publish(message)
             except MIDDLEWARE_ERROR as error:

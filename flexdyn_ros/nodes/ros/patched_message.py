@@ -58,7 +58,9 @@ class PatchedMessage:
         To be written to, one per field: (length,), or (length, width) of entries with several numbers.
     """
 
-    def __init__(self, message: Any, headers: Sequence[Any], fields: Sequence[tuple[Any, str, int]]) -> None:
+    def __init__(
+        self, message: Any, headers: Sequence[Any], fields: Sequence[tuple[object, str, int]]
+    ) -> None:
         marks = [NUMBER * (1 + n) for n in range(len(fields))]
         for n, header in enumerate(headers):
             header.stamp = Time(sec=STAMP + n)

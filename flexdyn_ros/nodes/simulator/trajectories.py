@@ -37,7 +37,7 @@ class SimulatedTrajectories:
         node: Any,
         simulation: Simulation,
         exclusively: Callable[[], AbstractContextManager[Any]],
-        stamp: Callable[[], Any],
+        stamp: Callable[[], object],
     ) -> None:
         self._simulation, self._stamp, self._log = simulation, stamp, node.get_logger()
         self.exclusively = exclusively

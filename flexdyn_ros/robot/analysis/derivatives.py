@@ -23,7 +23,11 @@ __all__ = [
 
 
 def inverse_derivatives_of(
-    functions: FamilyFunctions, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None
+    functions: FamilyFunctions,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    wrenches: Mapping[str, object] | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`Robot.inverse_dynamics_derivatives`."""
     robot, nv = functions.robot, functions.nv
@@ -43,7 +47,7 @@ def inverse_derivatives_of(
 
 
 def forward_derivatives_of(
-    functions: FamilyFunctions, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None
+    functions: FamilyFunctions, q: np.ndarray, v: Any, tau: Any, wrenches: Mapping[str, object] | None
 ) -> ForwardDerivatives:
     """`Robot.forward_dynamics_derivatives`."""
     nv, (A, B) = functions.nv, functions.robot.linearize(q, v, tau, wrenches)
@@ -53,10 +57,10 @@ def forward_derivatives_of(
 
 def parameter_derivatives_of(
     functions: FamilyFunctions,
-    q: Any,
+    q: np.ndarray,
     v: Any,
     tau: Any,
-    wrenches: Mapping[str, Any] | None,
+    wrenches: Mapping[str, object] | None,
     patterns: str | Sequence[str],
 ) -> np.ndarray:
     """`Robot.forward_dynamics_parameter_derivatives`."""
@@ -76,7 +80,7 @@ def parameter_derivatives_of(
 
 
 def linearization_of(
-    functions: FamilyFunctions, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None
+    functions: FamilyFunctions, q: np.ndarray, v: Any, tau: Any, wrenches: Mapping[str, object] | None
 ) -> Linearization:
     """`Robot.linearize`."""
     nv, nu = functions.nv, functions.nu

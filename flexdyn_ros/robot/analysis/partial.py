@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -17,12 +16,12 @@ __all__ = ["partial_motion", "solved", "warn_of_unknown_efforts"]
 
 def partial_motion(
     robot: RobotInterface,
-    q: Any,
-    v: Any,
-    tau: Any,
-    a: Any,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    a: np.ndarray,
     given: np.ndarray,
-    wrenches: Mapping[str, Any] | None,
+    wrenches: Mapping[str, object] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(force, a), both (..., nv), of M a + h = force + sum J^T w; given (nv,) marks accelerations that stay.
 
@@ -67,7 +66,7 @@ def warn_of_unknown_efforts(
 
 
 def _loads(
-    robot: RobotInterface, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None
+    robot: RobotInterface, q: np.ndarray, rows: Rows, wrenches: Mapping[str, object] | None
 ) -> np.ndarray:
     """sum J^T w (count, nv)."""
     flat = flat_wrenches(rows, wrenches) or {}

@@ -20,7 +20,7 @@ def sampled_growth(
     robot: Robot,
     q: np.ndarray,
     stiffness: Any,
-    damping: Any,
+    damping: object,
     period: float,
     delay: float = 0.0,
     tau: np.ndarray | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -25,18 +24,20 @@ _Points = tuple[np.ndarray, np.ndarray]
 class DerivativeEntries(ObservedFunctions):
     """A family whose entries have the C functions `balance` and `slopes` too."""
 
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
         return seeing.balance_slopes(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
-    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def linearize_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         if not self.direct:
             return super().linearize_rows(rows, wrenches)
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
         return seeing.linearizations(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
     def balance_slopes(
-        self, rows: Rows, points: _Points, wrenches: np.ndarray, entries: Any = None
+        self, rows: Rows, points: _Points, wrenches: np.ndarray, entries: object = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives (count, nv, nv) of the balance of forces, of other `entries` if there are any, by q and
         by v at rows of q, v, a and, where the balance needs it, tau; wrenches (count, k, 6) at points."""

@@ -27,10 +27,12 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
     # ---- rows of the verbs ----
 
-    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    ) -> None:
         self._dynamics("inverse_dynamics", rows, ("q", "v", "a"), tau, wrenches)
 
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         self._dynamics("forward_dynamics", rows, ("q", "v", "tau"), a, wrenches)
 
     def _dynamics(
@@ -39,7 +41,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         rows: Rows,
         names: tuple[str, ...],
         out: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
     ) -> None:
         """One of the dynamics over all rows: on lanes, or one by one with wrenches and if interpreted."""
         seeing = self.seeing(wrenches or ())
@@ -68,7 +70,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
     def _without_unbalanced(
         self,
         data: Mapping[str, np.ndarray],
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
         batch: tuple[int, ...],
         a: np.ndarray,
     ) -> int:
@@ -109,7 +111,13 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         return run_in_slices(call, [*data.values(), wrenches, a])
 
     def partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        q: np.ndarray,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         seeing, nv = self.seeing(wrenches or ()), self.nv
         tau = np.zeros(nv) if tau is None else tau

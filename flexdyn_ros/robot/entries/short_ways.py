@@ -227,7 +227,7 @@ def _bias_forces(robot: RobotInterface, general: _Way) -> _Way | None:
 
 
 def _of_state(
-    robot: RobotInterface, general: _Way, name: str, answer: Callable[[np.ndarray], Any] | None = None
+    robot: RobotInterface, general: _Way, name: str, answer: Callable[[np.ndarray], object] | None = None
 ) -> _Way | None:
     """A verb of q and v by the C function `name`."""
     if (functions := _observed(robot, name)) is None:
@@ -346,7 +346,7 @@ def _jacobian(robot: RobotInterface, general: _Way) -> _Way | None:
 
 
 def _remember(
-    known: dict[Any, _Known],
+    known: dict[object, _Known],
     names: Any,
     result: np.ndarray,
     head_of: Callable[[tuple[str, ...]], Head],

@@ -64,7 +64,7 @@ class Background:
         else:
             self._hand_over(wanted, self._done, result)
 
-    def _hand_over(self, wanted: threading.Event, tell: Callable[[Any], None], what: Any) -> None:
+    def _hand_over(self, wanted: threading.Event, tell: Callable[[Any], None], what: object) -> None:
         def in_executor() -> None:
             if wanted.is_set():
                 self._wanted = None

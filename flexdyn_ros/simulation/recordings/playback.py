@@ -246,7 +246,7 @@ def _decoded(message: bytes, kind: str, path: str | PathLike) -> Any:
         raise StateError(f"{path} holds a message that is no {kind}: {cause}") from None
 
 
-def _understood(path: str | PathLike, read: Callable[..., Any], *arguments: Any) -> Any:
+def _understood(path: str | PathLike, read: Callable[..., object], *arguments: object) -> Any:
     """What is in a note of a recording."""
     try:
         return read(*arguments)

@@ -45,7 +45,7 @@ def experiment(*results: str, **units: str) -> Callable[[Callable[..., Any]], Ca
         if not isinstance(unit, str):
             raise TypeError(f"the unit of '{name}' is a text, not {unit!r}")
 
-    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+    def mark(function: Callable[..., object]) -> Callable[..., Any]:
         function.units, function.results = units, results  # type: ignore[attr-defined]
         return function
 
@@ -89,7 +89,7 @@ def function_of(name: str, folder: str = "") -> Callable[..., Any]:
     return found
 
 
-def arguments_of(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+def arguments_of(function: Callable[..., object]) -> tuple[dict[str, Any], bool]:
     """Arguments of an experiment beside the robot, with their defaults, and whether it takes any name."""
     taken = list(inspect.signature(function).parameters.values())[1:]
     named = {
@@ -100,11 +100,11 @@ def arguments_of(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     return named, any(p.kind is p.VAR_KEYWORD for p in taken)
 
 
-def units_of(function: Callable[..., Any]) -> Mapping[str, str]:
+def units_of(function: Callable[..., object]) -> Mapping[str, str]:
     """Units by the name of an argument or result."""
     return getattr(function, "units", {})
 
 
-def results_of(function: Callable[..., Any]) -> tuple[str, ...]:
+def results_of(function: Callable[..., object]) -> tuple[str, ...]:
     """Names of all results that are single numbers; none where the experiment does not say them."""
     return getattr(function, "results", ())

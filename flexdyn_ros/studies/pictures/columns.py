@@ -38,7 +38,7 @@ class Columns:
     def value(self, given: list[str]) -> str:
         return given[0] if given else next(iter(self.study.objectives), self.result.results[0])
 
-    def short(self, name: str, value: Any) -> str:
+    def short(self, name: str, value: object) -> str:
         unit = self.result.units.get(name, "")
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
         return f"{self.word(name)} {mathtext(text)}" + (f" {mathtext(unit)}" if unit else "")

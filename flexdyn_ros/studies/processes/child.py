@@ -68,7 +68,7 @@ def _opened(told: dict[str, Any]) -> tuple[Any, ...]:
     return "ready", None
 
 
-def _computed(bench: Any, told: dict[str, Any], point: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _computed(bench: Any, told: dict[str, object], point: dict[str, Any]) -> tuple[Any, Any, Any]:
     """(results or None, (kind, message) of an error or None, files by their ending) of one point."""
     try:
         results = bench.compute(point)

@@ -123,7 +123,7 @@ class Computing:
                 raise self._gone() from None
             return None
 
-    def _result(self, future: Any, client: Any) -> Done:
+    def _result(self, future: Any, client: object) -> Done:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -156,7 +156,7 @@ class Computing:
             self.each = each if self.each is None else 0.5 * (self.each + each)
         self.report(len(self.store.done))
 
-    def _stop(self, client: Any, flying: dict[Any, int], done: SimpleQueue[Any], *, wait: bool) -> None:
+    def _stop(self, client: Any, flying: dict[object, int], done: SimpleQueue[Any], *, wait: bool) -> None:
         """Let the workers return what they have, and keep it; then leave."""
         if client.status != "running":
             return

@@ -100,7 +100,7 @@ class Surroundings:
 
 def _instances(
     scene: Any, name: str, vertices: np.ndarray, faces: np.ndarray, at: np.ndarray, scales: np.ndarray,
-    options: dict[str, Any],
+    options: dict[str, object],
 ) -> Any:  # fmt: skip
     count = len(scales)
     return scene.add_batched_meshes_simple(

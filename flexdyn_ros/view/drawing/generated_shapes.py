@@ -47,7 +47,7 @@ def shapes_of_visuals(urdf: Any) -> list[Shape]:
     return shapes
 
 
-def _placed(link: str, visual: Any, mesh: Any) -> Shape:
+def _placed(link: str, visual: Any, mesh: object) -> Shape:
     T = np.asarray(visual.origin)
     if visual.geometry.mesh is not None and visual.geometry.mesh.scale is not None:
         T = T @ np.diag([*np.broadcast_to(visual.geometry.mesh.scale, 3), 1.0])
@@ -55,7 +55,9 @@ def _placed(link: str, visual: Any, mesh: Any) -> Shape:
     return _shape(link, mesh, T, colour, opacity=opacity)
 
 
-def _shape(link: str, mesh: Any, T: Any, colour: Any, at: Any = 0.0, opacity: float | None = None) -> Shape:
+def _shape(
+    link: str, mesh: Any, T: Any, colour: Any, at: object = 0.0, opacity: float | None = None
+) -> Shape:
     """A mesh of trimesh, placed by a homogeneous matrix T (4, 4) and moved by `at` (3,) besides."""
     return Shape(
         link, np.asarray(mesh.vertices) @ T[:3, :3].T + T[:3, 3] + at, np.asarray(mesh.faces), colour, opacity

@@ -35,8 +35,8 @@ def png(image: np.ndarray) -> bytes:
 
 
 def frames_of(
-    server: Any,
-    client: Any,
+    server: object,
+    client: object,
     moments: Iterable[Callable[[], None]],
     report: Callable[[int], None],
     size: tuple[int, int] = (WIDTH, HEIGHT),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 
@@ -23,15 +22,15 @@ class Jobs:
         self._moments_left = threading.BoundedSemaphore(MOMENTS)
         self._long_jobs_left = threading.BoundedSemaphore(LONG_JOBS)
 
-    def shortly(self, action: Callable[[], Any]) -> None:
+    def shortly(self, action: Callable[[], object]) -> None:
         """Do what takes a moment, unless as much as may be done at once is being done."""
         self._do(action, self._moments_left)
 
-    def in_background(self, action: Callable[[], Any]) -> None:
+    def in_background(self, action: Callable[[], object]) -> None:
         """Do what takes long, one at a time."""
         threading.Thread(target=self._do, args=(action, self._long_jobs_left), daemon=True).start()
 
-    def _do(self, action: Callable[[], Any], places: threading.Semaphore) -> None:
+    def _do(self, action: Callable[[], object], places: threading.Semaphore) -> None:
         if not places.acquire(blocking=False):
             self._tell("busy: wait for what was begun before")
             return
@@ -40,7 +39,7 @@ class Jobs:
         finally:
             places.release()
 
-    def attempt(self, action: Callable[[], Any]) -> None:
+    def attempt(self, action: Callable[[], object]) -> None:
         """Do it; what fails is shown on the page."""
         try:
             action()

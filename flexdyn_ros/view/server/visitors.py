@@ -74,7 +74,7 @@ class Visitors:
     # ---- requests ----
 
     def refusal(
-        self, hosts: list[str], origins: list[str], address: tuple[Any, ...]
+        self, hosts: list[str], origins: list[str], address: tuple[object, ...]
     ) -> tuple[HTTPStatus, str] | None:
         """Why a request is not answered: status and text; None if it is.
 

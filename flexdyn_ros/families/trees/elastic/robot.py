@@ -205,12 +205,12 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
             numbers = self.joints.numbers
             return replace(self.joints, numbers=floats_at(numbers.ctypes.data, numbers.size))
 
-        def inverse(address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> None:
+        def inverse(address: int, work: Any, q: np.ndarray, v: Any, a: np.ndarray, tau: Any) -> None:
             inner.inverse(address, work, q[:nq], v[:n], a[:n], tau[:n])
             tau[n:] = joints().inertia * a[n:]
             joints().add_pull(q[None], v[None], -1.0, tau[None])
 
-        def mass(address: int, work: Any, q: Any, M: Any) -> None:
+        def mass(address: int, work: Any, q: np.ndarray, M: Any) -> None:
             inner.mass(address, work, q[:nq], M[:n, :n])
             M[range(n, self.nv), range(n, self.nv)] = joints().inertia
 

@@ -257,7 +257,7 @@ def _own_moments(link: FlexibleLink | None, foreshortening: bool, name: str) -> 
     return getattr(link.integrals, f"{name}_section" if foreshortening else name)
 
 
-def _concatenate(arrays: Iterable[Any]) -> np.ndarray:
+def _concatenate(arrays: Iterable[object]) -> np.ndarray:
     parts = [np.asarray(a).ravel() for a in arrays]
     return np.concatenate(parts) if parts else np.zeros(0)
 

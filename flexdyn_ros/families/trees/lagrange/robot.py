@@ -50,7 +50,7 @@ class LagrangianTreeFunctions(TreeFunctions):
         rows: Rows,
         names: tuple[str, ...],
         out: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
     ) -> None:
         data = self._checked(rows, *names)
         load = self.generalized(data["q"], rows, wrenches)
@@ -58,7 +58,13 @@ class LagrangianTreeFunctions(TreeFunctions):
         warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
 
     def partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        q: np.ndarray,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         return partial_motion(self.robot, q, v, tau, a, given, wrenches)
 
@@ -67,7 +73,7 @@ class LagrangianTreeFunctions(TreeFunctions):
         self.check(data)
         return data
 
-    def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+    def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, object] | None) -> np.ndarray:
         """sum J^T w (count, nv) of external wrenches."""
         load = np.zeros((rows.count, self.nv))
         loads = wrench_rows(rows, wrenches)
@@ -95,7 +101,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         return bodies, np.array([point for _, point in found]).reshape(len(found), 3)
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
     ) -> JointReactions:
         """UnsupportedError: these frames are no rotations."""
         self._need_rotations("joint_reactions")
@@ -134,7 +140,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
     jacobians_rows = DirectFunctions.jacobians_rows
     jacobian_rates_rows = DirectFunctions.jacobian_rates_rows
 
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
         data = self._checked(rows, "q", "v", "a")
         by_q, by_v = self.path.derivatives(**data)
         loads = wrench_rows(rows, wrenches)
@@ -145,12 +151,18 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         return by_q, by_v
 
     def partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        q: np.ndarray,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         self._refuse_moments(wrench_rows(rows_with_wrenches(wrenches, q=(q, self.nq)), wrenches))
         return super().partial(q, v, tau, a, given, wrenches)
 
-    def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+    def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, object] | None) -> np.ndarray:
         self._refuse_moments(wrench_rows(rows, wrenches))
         return super().generalized(q, rows, wrenches)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -382,7 +382,7 @@ class TreeDraft:
         return (f"no mass and no rotor behind the joints of: {names}; forward dynamics is singular there",)
 
 
-def _frozen(values: Any, dtype: type = np.float64) -> np.ndarray:
+def _frozen(values: object, dtype: type = np.float64) -> np.ndarray:
     array: np.ndarray = np.ascontiguousarray(values, dtype=dtype)
     array.setflags(write=False)
     return array

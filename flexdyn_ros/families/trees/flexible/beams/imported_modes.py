@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -252,7 +252,7 @@ class _Import:
         self.path = link.modes.file
         self.data = self._read()
 
-    def refuse(self, message: str, key: str | None, value: Any, expected: str) -> NoReturn:
+    def refuse(self, message: str, key: str | None, value: object, expected: str) -> NoReturn:
         message = f"link '{self.link.link}': {message} ({self.path})"
         attribute = "file" if key is None else f"file: {key}"
         self.description.place(self.link, "modes").fail(message, attribute, value, expected)

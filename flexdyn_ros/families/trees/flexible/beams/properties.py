@@ -110,7 +110,7 @@ class _Draft:
         self.attach = self._attachments()
 
     def refuse(
-        self, message: str, element: str, attribute: str | None, value: Any, expected: str
+        self, message: str, element: str, attribute: str | None, value: object, expected: str
     ) -> NoReturn:
         message = f"link '{self.link.link}': {message}"
         self.description.place(self.link, element).fail(message, attribute, value, expected)
