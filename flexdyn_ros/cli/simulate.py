@@ -12,8 +12,10 @@ import typer
 from flexdyn_ros.cli import terminal
 from flexdyn_ros.cli.starts import doubts_of, start_of
 from flexdyn_ros.errors import SimulationError, UnknownNameError
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
+from flexdyn_ros.simulation.limits import departures, in_words
 from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.plot_style import SIZES
 from flexdyn_ros.simulation.simulate import simulate as run
@@ -21,10 +23,16 @@ from flexdyn_ros.simulation.steps.valves import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 _Pairs = list[str] | None
+LIMITS = ("report", "spring", "stop")
+STOPS = "; with --limits spring they meet stops, with --limits stop the run ends there"
 
 
 def _complete_method(incomplete: str) -> list[str]:
     return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def _complete_limits(incomplete: str) -> list[str]:
+    return [word for word in LIMITS if word.startswith(incomplete)]
 
 
 def _complete_start(incomplete: str) -> list[str]:
@@ -86,6 +94,16 @@ def simulate(
             dir_okay=False,
         ),
     ] = None,
+    limits: Annotated[
+        str,
+        typer.Option(
+            "--limits",
+            metavar="report|spring|stop",
+            help="position limits: told when they are passed, soft stops as in the simulator, or the end of "
+            "the run",
+            autocompletion=_complete_limits,
+        ),
+    ] = "report",
     plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
     plot_size: Annotated[
         str, typer.Option("--plot-size", help=f"of the picture: {', '.join(SIZES)}")
@@ -115,6 +133,7 @@ def simulate(
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     _check_files(files)
     UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("kind of limits", limits, LIMITS)
     UnknownNameError.check("size", plot_size, tuple(SIZES))
     loaded = terminal.load_robot(robot, config, settings, rigid, xacro)
     if control_file is not None and (tau or hold):
@@ -133,6 +152,7 @@ def simulate(
         terminal.warn(doubt)
     has_cylinders = command_mode(loaded, method, control) != "direct"
     options: dict[str, Any] = {"method": method, "t0": begin.t, "dt": dt, "sample": sample, "rtol": rtol}
+    options["limits"] = limits
     record = ("energy", "hydraulics") if has_cylinders else ("energy",)
     try:
         result = run(
@@ -148,9 +168,10 @@ def simulate(
         drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
     _write(result, files, quiet or as_json, drawing)
     if as_json:
-        terminal.print_json(_summary(result))
+        left = departures(result, loaded.coordinates)
+        terminal.print_json(_summary(result) | {"beyond_limits": [one._asdict() for one in left]})
     elif not quiet:
-        _print(result, loaded.coordinates)
+        _print(result, loaded.coordinates, limits)
 
 
 def _check_files(files: dict[str, Path | None]) -> None:
@@ -231,13 +252,21 @@ def _summary(result: Trajectory) -> dict[str, Any]:
     }
 
 
-def _print(result: Trajectory, coordinates: Any) -> None:
+def _print(result: Trajectory, coordinates: tuple[Coordinate, ...], limits: str) -> None:
+    left = departures(result, coordinates)
+    if limits == "spring":  # stops give way a little
+        left = tuple(one for one in left if one.quantity == "velocity")
+    beyond = {(one.name, one.farthest) for one in left}
     rows = []
     for c in coordinates:
         x = result.q[:, c.q_index] if c.q_index >= 0 else None
         values = (None,) * 4 if x is None else (x[0], x[-1], x.min(), x.max())
         speed = np.max(np.abs(result.v[:, c.v_index]))
-        rows.append((c.name, c.unit, *("" if y is None else f"{y:.4g}" for y in (*values, speed))))
+        shown = [
+            "" if y is None else f"{y:.4g}{' !' if (c.name, float(y)) in beyond else ''}"
+            for y in (*values, speed)
+        ]
+        rows.append((c.name, c.unit, *shown))
     terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | fastest /s", rows)
     s = _summary(result)
     taken = "at" if result.is_fixed else "with samples every"
@@ -247,3 +276,6 @@ def _print(result: Trajectory, coordinates: Any) -> None:
         f"energy balance off by {s['energy_balance_error']:.3g} J "
         f"of {s['peak_kinetic_energy']:.3g} J peak kinetic energy"
     )
+    if left:
+        more = "" if limits != "report" or all(one.quantity == "velocity" for one in left) else STOPS
+        terminal.tables.print(in_words(left) + more)

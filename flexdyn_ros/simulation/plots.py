@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
 from flexdyn_ros.escaping import mathtext
+from flexdyn_ros.simulation.limits import departures
 from flexdyn_ros.simulation.plot_style import COLOURS, STYLES, Size, save_figure, size_of, styled
 from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
 
@@ -181,7 +182,8 @@ def picture_formats() -> tuple[str, ...]:
 
 
 def _title(trajectory: Samples) -> str:
-    return f"{mathtext(trajectory.robot_name)}: {trajectory.method}, dt = {trajectory.dt * 1e3:g} ms"
+    times = "steps of" if trajectory.is_fixed else "error control, samples every"
+    return f"{mathtext(trajectory.robot_name)}: {trajectory.method}, {times} {trajectory.dt * 1e3:g} ms"
 
 
 def _panels(trajectory: Samples, quantity: str, coordinates: Sequence[str] | None) -> list[_Panel]:
@@ -260,6 +262,11 @@ def _draw(ax: Any, panel: _Panel, trajectory: Samples, size: Size) -> None:
         style = STYLES[i // len(COLOURS) % len(STYLES)]
         label = mathtext(name) if i < LEGEND_ROWS else None
         ax.plot(x, values, style, color=COLOURS[i % len(COLOURS)], lw=size.line, label=label)
+    if panel.title == "Position" and trajectory.robot is not None:
+        colour = {name: COLOURS[i % len(COLOURS)] for i, (name, _) in enumerate(panel.lines)}
+        for one in departures(trajectory, trajectory.robot.coordinates):
+            if one.quantity == "position" and one.name in colour:
+                ax.axhline(one.limit, color=colour[one.name], lw=0.7 * size.line, ls=(0, (1, 2)), zorder=0)
     if panel.frequency is None:
         for event in trajectory.events[:50]:
             ax.axvline(

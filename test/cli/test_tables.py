@@ -206,3 +206,27 @@ def test_doctor_finds_what_is_broken(flexdyn, monkeypatch, tmp_path):
     assert code == 1
     assert states["domain"] == states["Fast DDS profiles"] == "missing"
     assert states["kernels"] == "optional"  # writable and empty
+
+
+def test_limits_that_are_passed_are_told_and_stops_are_offered(flexdyn, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        '<robot name="arm"><link name="w"/><link name="a"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>'
+        '<inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link><joint name="hinge" type="revolute">'
+        '<parent link="w"/><child link="a"/><axis xyz="0 1 0"/>'
+        '<limit lower="-0.5" upper="0.5" effort="10" velocity="100"/></joint></robot>'
+    )
+    code, output, error = flexdyn("simulate", str(path), "--duration", "1")
+    assert code == 0
+    said = " ".join(output.split())
+    assert "1 coordinate left its limits: hinge at" in said
+    assert "with --limits spring they meet stops" in said
+    assert error == ""
+    assert " !" in output
+    code, output, error = flexdyn("simulate", str(path), "--duration", "1", "--limits", "spring", "--json")
+    assert abs(json.loads(output)["q_final"][0]) < 0.6
+    code, output, _ = flexdyn("simulate", str(path), "--duration", "1", "--limits", "stop")
+    assert (code, "left" in output) == (0, False)
+    code, _, error = flexdyn("simulate", str(path), "--limits", "bounce")
+    assert code == 2
+    assert "spring" in error

@@ -1,0 +1,48 @@
+"""Limits that coordinates pass are told by the command, its table and the picture."""
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.simulation.limits import departures, in_words
+
+ARM = """<robot name="arm"><link name="w"/><link name="a"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link><joint name="hinge" type="revolute">
+<parent link="w"/><child link="a"/><axis xyz="0 1 0"/>
+<limit lower="-0.5" upper="0.5" effort="10" velocity="3"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def fallen():
+    return flexdyn_ros.simulate(flexdyn_ros.load(ARM), 1.0)
+
+
+def test_limits_that_were_passed_are_named_with_their_first_times(fallen):
+    left = departures(fallen, fallen.robot.coordinates)
+    assert [one.time for one in left] == sorted(one.time for one in left)
+    place, speed = sorted(left)
+    assert (place.name, place.quantity, place.limit, place.unit) == ("hinge", "position", 0.5, "rad")
+    first = fallen.t[np.flatnonzero(fallen.q[:, 0] > 0.5)[0]]
+    assert place.time == first
+    assert place.farthest == fallen.q[:, 0].max()
+    assert (speed.quantity, speed.limit) == ("velocity", 3.0)
+    assert speed.farthest == np.abs(fallen.v[:, 0]).max() > 3.0
+    told = in_words((place, speed))
+    assert told.startswith(f"1 coordinate left its limits: hinge at {first:.3g} s; 1 coordinate was faster")
+
+
+def test_a_run_within_limits_has_nothing_to_tell():
+    robot = flexdyn_ros.load(ARM)
+    short = flexdyn_ros.simulate(robot, 0.05)
+    assert departures(short, robot.coordinates) == ()
+    assert in_words(()) == ""
+
+
+def test_the_picture_shows_the_limit_that_was_passed(fallen):
+    pytest.importorskip("matplotlib")
+    (axes, *_) = fallen.plot().axes
+    dotted = [
+        line for line in axes.get_lines() if len(set(line.get_ydata())) == 1 and len(line.get_ydata()) == 2
+    ]
+    assert [line.get_ydata()[0] for line in dotted if line.get_ydata()[0] == 0.5] == [0.5]
+    assert "error control, samples every 1 ms" in axes.figure.get_suptitle()
