@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import subprocess
@@ -100,7 +100,7 @@ class Ended(NamedTuple):
 
 def run_limited(
     script: Path,
-    request: Mapping[str, Any],
+    request: Mapping[str, object],
     *,
     seconds: int,
     memory: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -64,7 +64,7 @@ def derive(
         _compare(derivations)
 
 
-def _plain(d: Derivation) -> dict[str, Any]:
+def _plain(d: Derivation) -> dict[str, object]:
     return {
         "robot": d.robot,
         "coordinates": d.coordinates,

@@ -58,7 +58,7 @@ class FeedForward:
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot,
         target: Any,
         frequency: float,
         damping_ratio: float = 1.0,

@@ -48,7 +48,7 @@ class TipPath:
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot,
         times: np.ndarray,
         tip: Callable[[float], np.ndarray],
         q: np.ndarray,

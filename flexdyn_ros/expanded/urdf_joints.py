@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll_of_quaternion
+from flexdyn_ros.robot.interface import RobotInterface
 
 #: one-axis joints that stand for a floating one, from the parent on: (suffix, type, axis)
 SIX_AXES = (
@@ -70,7 +71,7 @@ class FloatingJoint:
         )
 
 
-def joints_of_the_urdf(robot: Any) -> Joints:
+def joints_of_the_urdf(robot: RobotInterface) -> Joints:
     """What moves the URDF's own joints, and the column of tau of those that have an actuator."""
     at = {c.name: c for c in robot.coordinates}
     starts = {name: i for i, name in enumerate(robot.q_names)}

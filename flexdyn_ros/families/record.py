@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
@@ -60,7 +60,7 @@ class Family:
     claims: Callable[[RobotDescription], bool]
     functions: Callable[[RobotDescription], FamilyFunctions]
     check: Callable[[Robot], Findings] = lambda robot: Findings()
-    expand: Callable[[Any, Robot, int | None], Joints] = _expand_joints
+    expand: Callable[[etree._Element, Robot, int | None], Joints] = _expand_joints
     elements: tuple[type, ...] = ()
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"

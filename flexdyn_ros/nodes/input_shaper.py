@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from flexdyn_ros.nodes.controllers.parameters import InputShaperParameters
 from flexdyn_ros.nodes.pd_controller import PdLaw
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
+from flexdyn_ros.robot.verbs import Robot
 
 #: damping ratio above which a mode stills by itself
 WELL_DAMPED = 0.4
@@ -24,7 +24,9 @@ WELL_DAMPED = 0.4
 class ShapedLaw(Law):
     """`PdLaw`, and a shaper for the lightly damped modes of the arm under its feedback."""
 
-    def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:
+    def __init__(
+        self, node: JointController, robot: Robot, joints: tuple[str, ...], settings: InputShaperParameters
+    ) -> None:
         bad = [f for f in settings.frequencies if f < 0.0 or not np.isfinite(f)]
         if bad:
             raise ParameterError(f"parameter frequencies holds {bad[0]}, expected positive numbers, or 0")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,13 +13,16 @@ from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
 from flexdyn_ros.nodes.ros.managed import executable
+from flexdyn_ros.robot.verbs import Robot
 
 
 class PdLaw(Law):
     """`control.pd` with gains about the configuration at which motion begins; or, where the robot's servos
     close the loop, the reference with the efforts that hold it."""
 
-    def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:
+    def __init__(
+        self, node: JointController, robot: Robot, joints: tuple[str, ...], settings: PdControllerParameters
+    ) -> None:
         self.robot, self.settings = robot, settings
         self.gains = Gains(node, robot, joints, settings, of_inertia=True)
         self.tip = (settings.tip_frame or robot.frame_names[-1]) if settings.deflection_compensation else None

@@ -15,6 +15,7 @@ from flexdyn_ros.nodes.controllers.parameters import PlatformControllerParameter
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError
 from flexdyn_ros.simulation.live.message_fields import checked_numbers, doubles, places_of
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
@@ -30,7 +31,7 @@ class PlatformController(FeedForwardController):
     def __init__(self, **options: Any) -> None:
         super().__init__("platform_controller", PlatformControllerParameters, **options)
 
-    def prepare(self, robot: Any) -> Iterable[Topic]:
+    def prepare(self, robot: Robot) -> Iterable[Topic]:
         if robot.description.platform is None:
             raise ParameterError(f"robot '{robot.name}' is no platform ({robot.kind}), expected a <platform>")
         settings = self._settings
@@ -54,7 +55,7 @@ class PlatformController(FeedForwardController):
         lengths, _ = measured
         self.hold(self._robot.forward_kinematics(lengths).q)
 
-    def command(self, efforts: np.ndarray) -> Any:
+    def command(self, efforts: np.ndarray) -> JointState:
         names = list(self._names)
         if self._to_cylinders:
             return HydraulicCommand(mode=HydraulicCommand.FORCE, names=names, values=doubles(efforts))

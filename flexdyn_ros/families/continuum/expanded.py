@@ -18,6 +18,7 @@ from flexdyn_ros.errors import DimensionError
 from flexdyn_ros.expanded.frames import add_fixed, add_moving, add_visual, named, rows_of, set_origin
 from flexdyn_ros.expanded.kernels.kinematics import soft_frames
 from flexdyn_ros.numerics.algebra.placement import Placement
+from flexdyn_ros.robot.verbs import Robot
 
 SEGMENTS = 8
 #: segments share their length with the next ones, so that bends show no gaps
@@ -43,7 +44,7 @@ class SoftSegments:
         return positions.reshape(shape), velocities.reshape(shape)
 
 
-def cut_sections(root: etree._Element, robot: Any, segments: int | None) -> SoftSegments:
+def cut_sections(root: etree._Element, robot: Robot, segments: int | None) -> SoftSegments:
     """Write the frames of the sections into the tree of elements; returns their joints."""
     if segments is not None and not (isinstance(segments, int) and 1 <= segments <= 1000):
         raise DimensionError(f"segments is {segments!r}, expected an integer from 1 to 1000")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lxml import etree
 
 from flexdyn_ros.families.record import Family, Findings
 
@@ -25,7 +27,7 @@ def _check(robot: Robot) -> Findings:
     return Findings(*check_arm(robot))
 
 
-def _expand(root: Any, robot: Robot, segments: int | None) -> Joints:
+def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     from flexdyn_ros.families.continuum.expanded import cut_sections
 
     return [cut_sections(root, robot, segments)], {}

@@ -84,7 +84,7 @@ class ContinuumFunctions(EntryFunctions):
         self.address = self.packed.address
 
     @property
-    def recipe(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[object, ...]:
         return (self.description, self.payloads, self._quadrature, self.changes)
 
     # ---- what the robot is ----

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lxml import etree
 
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.families.record import Family, Findings
@@ -34,7 +36,7 @@ def check_bending(robot: Robot) -> Findings:
     return Findings(*check_tree(robot, links), links)
 
 
-def expand_tree(root: Any, robot: Robot, segments: int | None) -> Joints:
+def expand_tree(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     """The joints of the URDF, and those of the segments of the links that bend."""
     from flexdyn_ros.families.trees.flexible.expanded import FlexibleSegments, cut_flexible_links
 

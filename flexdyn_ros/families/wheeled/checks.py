@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.robot.verbs import Robot
 
 #: share of its first clamped rate beyond which a link that is not stiffened turns too fast
 #: (docs/theory/mobile.md, "Limits")
 TOO_FAST = 0.3
 
 
-def check_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def check_mobile(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes of a robot on wheels, joints held as in the neutral position."""
     warnings, notes = _at_rest(robot)
     for link, rate in first_clamped_rates(robot.functions).items():
@@ -76,7 +77,7 @@ class Softening:
         return np.abs(v @ self._rows.T).max(axis=0, initial=0.0) / self.rates
 
 
-def _at_rest(robot: Any) -> tuple[list[str], list[str]]:
+def _at_rest(robot: Robot) -> tuple[list[str], list[str]]:
     """Loads of the wheels where the robot stands, joints held as in the neutral position."""
     start = robot.neutral()
     # springs at their free length, so that wheels stand on the road

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from lxml import etree
 
@@ -18,7 +16,7 @@ STEP = 1e-6
 class Suspensions:
     """Joints WHEEL/suspension: position = how far the spring is shorter than free [m]."""
 
-    def __init__(self, robot: Any) -> None:
+    def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self.names = tuple(f"{name}/suspension" for name in robot.wheel_names)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lxml import etree
 
 from flexdyn_ros.families.record import Family, Findings
 from flexdyn_ros.families.trees.family import check_bending, expand_tree
@@ -32,7 +34,7 @@ def _check(robot: Robot) -> Findings:
     return Findings(warnings + beside[0], notes + beside[1], links)
 
 
-def _expand(root: Any, robot: Robot, segments: int | None) -> Joints:
+def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     from flexdyn_ros.families.wheeled.expanded import hang_wheels
 
     parts, efforts = expand_tree(root, robot, segments)

@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
 from rclpy.action import CancelResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.node import Node
 from rclpy.task import Future
-from trajectory_msgs.msg import JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.goal_watch import GoalWatch, Outcome, Tolerances
 from flexdyn_ros.errors import shortened
@@ -57,7 +60,7 @@ class Motion(NamedTuple):
 class Owner(Protocol):
     """What follows trajectories."""
 
-    def follow(self, trajectory: Any) -> tuple[JointPath, float]:
+    def follow(self, trajectory: JointTrajectory) -> tuple[JointPath, float]:
         """Follow a JointTrajectory from now on; its path, and when the reference will be at its end [s].
 
         Raises TrajectoryError, and then goes on as before.
@@ -66,7 +69,7 @@ class Owner(Protocol):
     def halt(self, path: JointPath, at_state: bool) -> None:
         """Stop the joints of a path: where they are, or else at their present reference."""
 
-    def exclusively(self) -> AbstractContextManager[Any]:
+    def exclusively(self) -> AbstractContextManager[object]:
         """Nothing moves, and `watch` is not called, meanwhile."""
 
 
@@ -74,7 +77,7 @@ class Owner(Protocol):
 class _Run:
     """A goal that is followed."""
 
-    goal: Any
+    goal: ServerGoalHandle
     path: JointPath
     watch: GoalWatch
     done: Future
@@ -99,7 +102,7 @@ class FollowJointTrajectoryAction:
         Of the joints, as `declared_tolerances` gives.
     """
 
-    def __init__(self, node: Any, owner: Owner, declared: Mapping[str, float]) -> None:
+    def __init__(self, node: Node, owner: Owner, declared: Mapping[str, float]) -> None:
         self._node, self._owner, self._declared = node, owner, declared
         self._run: _Run | None = None
         #: why no goal is taken now; empty: goals are taken
@@ -133,7 +136,7 @@ class FollowJointTrajectoryAction:
         if self._run is not None:
             self._finish(Result.INVALID_GOAL, reason)
 
-    def watch(self, t: float, stamp: Any, motion: Motion) -> None:
+    def watch(self, t: float, stamp: Time, motion: Motion) -> None:
         """Judge the state at time t [s]; feedback is stamped with `stamp`."""
         run = self._run
         if run is None:
@@ -151,7 +154,7 @@ class FollowJointTrajectoryAction:
 
     # ---- goals ----
 
-    async def _execute(self, goal: Any) -> Any:
+    async def _execute(self, goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
         done: Future = Future(executor=self._node.executor)
         try:
             with self._owner.exclusively():
@@ -176,7 +179,7 @@ class FollowJointTrajectoryAction:
             goal.abort()
         return result
 
-    def _begin(self, goal: Any, done: Future) -> None:
+    def _begin(self, goal: ServerGoalHandle, done: Future) -> None:
         request = goal.request
         if self._refused:
             raise TrajectoryError(self._refused)
@@ -196,7 +199,7 @@ class FollowJointTrajectoryAction:
         self.end("a new goal took its place")
         self._run = _Run(goal, path, GoalWatch(joints, end, tolerances), done)
 
-    def _cancel(self, goal: Any) -> CancelResponse:
+    def _cancel(self, goal: ServerGoalHandle) -> CancelResponse:
         with self._owner.exclusively():
             run = self._run
             if run is None or bytes(run.goal.goal_id.uuid) != bytes(goal.goal_id.uuid):
@@ -213,7 +216,9 @@ class FollowJointTrajectoryAction:
         if executor is not None:
             executor.wake()
 
-    def _tell(self, run: _Run, t: float, stamp: Any, motion: Motion, errors: tuple[Any, Any]) -> None:
+    def _tell(
+        self, run: _Run, t: float, stamp: Time, motion: Motion, errors: tuple[np.ndarray, np.ndarray]
+    ) -> None:
         feedback = FollowJointTrajectory.Feedback(joint_names=list(run.joints))
         feedback.header.stamp = stamp
         wanted = motion.wanted, motion.wanted_speed
@@ -231,14 +236,14 @@ class FollowJointTrajectoryAction:
                 self._node.outbox.tell("feedback of ~/follow_joint_trajectory", error)
 
 
-def _point(positions: np.ndarray, velocities: np.ndarray, since: float) -> Any:
+def _point(positions: np.ndarray, velocities: np.ndarray, since: float) -> JointTrajectoryPoint:
     time = Duration(sec=int(since), nanosec=int(1e9 * (since % 1.0)))
     return JointTrajectoryPoint(
         positions=doubles(positions), velocities=doubles(velocities), time_from_start=time
     )
 
 
-def declared_tolerances(node: Any, joints: Sequence[str], limits: JointLimits) -> Mapping[str, float]:
+def declared_tolerances(node: Node, joints: Sequence[str], limits: JointLimits) -> Mapping[str, float]:
     """Parameters constraints.goal_time, .stopped_velocity_tolerance, .JOINT.trajectory, .JOINT.goal; a goal
     of 0 as `limits` makes it: a goal that succeeds has been reached.
 
@@ -252,7 +257,9 @@ def declared_tolerances(node: Any, joints: Sequence[str], limits: JointLimits) -
     return given | {f"{joint}.goal": given[f"{joint}.goal"] or near[joint] for joint in joints}
 
 
-def goal_tolerances(goal: Any, joints: Sequence[str], declared: Mapping[str, float]) -> Tolerances:
+def goal_tolerances(
+    goal: FollowJointTrajectory.Goal, joints: Sequence[str], declared: Mapping[str, float]
+) -> Tolerances:
     """Tolerances of a goal for its joints, in their order: 0 means what was declared, and -1
     means any.
 
@@ -282,7 +289,7 @@ def goal_tolerances(goal: Any, joints: Sequence[str], declared: Mapping[str, flo
     return Tolerances(**bounds, goal_time=inf if time < 0.0 else time)
 
 
-def _take(entry: Any, phase: str, joints: Sequence[str], rows: Mapping[str, np.ndarray]) -> None:
+def _take(entry: JointTolerance, phase: str, joints: Sequence[str], rows: Mapping[str, np.ndarray]) -> None:
     """Put a JointTolerance in place of what was declared."""
     field = f"{phase}_tolerance"
     if entry.name not in joints:

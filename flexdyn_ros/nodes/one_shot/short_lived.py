@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import rclpy
+from rclpy.node import Node
 
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
 
 
 @contextmanager
-def short_lived_node(name: str) -> Iterator[tuple[Any, EnduringExecutor]]:
+def short_lived_node(name: str) -> Iterator[tuple[Node, EnduringExecutor]]:
     """A node in a context of its own, and the executor that spins it; both are gone afterwards.
 
     Raises

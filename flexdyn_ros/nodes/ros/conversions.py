@@ -5,8 +5,7 @@ happens here and nowhere else."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -16,6 +15,8 @@ from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState, HydraulicState
 from flexdyn_ros.families.actuators.hydraulics import Cylinders
 from flexdyn_ros.numerics.algebra.placement import quaternion_of
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles
 
 # ---- time ----
@@ -35,7 +36,7 @@ _HYDRAULIC_FIELDS = [
 ]
 
 
-def vector_message(x: Any) -> Vector3:
+def vector_message(x: Sequence[float] | np.ndarray) -> Vector3:
     """Vector3 from three numbers."""
     return Vector3(x=float(x[0]), y=float(x[1]), z=float(x[2]))
 
@@ -67,12 +68,12 @@ def wrench_vector(wrench: Wrench) -> np.ndarray:
     return np.array([m.x, m.y, m.z, f.x, f.y, f.z])
 
 
-def wrench_message(w: Any) -> Wrench:
+def wrench_message(w: Sequence[float] | np.ndarray) -> Wrench:
     """Wrench from (moment; force) (6,)."""
     return Wrench(force=vector_message(w[3:6]), torque=vector_message(w[:3]))
 
 
-def twist_message(V: Any) -> Twist:
+def twist_message(V: Sequence[float] | np.ndarray) -> Twist:
     """Twist from (angular; linear) (6,)."""
     return Twist(linear=vector_message(V[3:6]), angular=vector_message(V[:3]))
 
@@ -85,13 +86,13 @@ def rows_of_jacobian(J: np.ndarray) -> np.ndarray:
 # ---- records ----
 
 
-def coordinate_message(c: Any) -> CoordinateMsg:
+def coordinate_message(c: Coordinate) -> CoordinateMsg:
     """Coordinate message of a robot's coordinate."""
     own = {name: getattr(c, name) for name in CoordinateMsg.get_fields_and_field_types() if hasattr(c, name)}
     return CoordinateMsg(position_index=c.q_index, velocity_index=c.v_index, **own)
 
 
-def dynamics_state(robot: Any, stamp: Time, arrays: Mapping[str, np.ndarray]) -> DynamicsState:
+def dynamics_state(robot: Robot, stamp: Time, arrays: Mapping[str, np.ndarray]) -> DynamicsState:
     """DynamicsState from arrays q, v, a, tau."""
     message = DynamicsState(
         robot=robot.name,
@@ -108,7 +109,7 @@ def dynamics_state(robot: Any, stamp: Time, arrays: Mapping[str, np.ndarray]) ->
     return message
 
 
-def fill_hydraulic_state(message: Any, cylinders: Cylinders) -> None:
+def fill_hydraulic_state(message: HydraulicState, cylinders: Cylinders) -> None:
     """Write the present state into a HydraulicState message, all but header and names."""
     columns = cylinders.rows.T
     for i, name in enumerate(_HYDRAULIC_FIELDS):

@@ -6,9 +6,8 @@ makes that an exception where the message is published: in the thread that simul
 
 from __future__ import annotations
 
-from typing import Any
-
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 #: what rclpy raises when the middleware refuses
@@ -24,7 +23,7 @@ class Outbox:
         Messages that were not sent.
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self.lost = 0
 
@@ -35,7 +34,7 @@ class Outbox:
             f"{what} is lost ({self.lost} so far): {error}", throttle_duration_sec=1.0
         )
 
-    def guarded(self, publisher: Publisher) -> Any:
+    def guarded(self, publisher: Publisher) -> Publisher:
         """The publisher, which counts and tells what it cannot send instead of raising."""
         publish = publisher.publish
 

@@ -12,6 +12,7 @@ from typing import Any
 from ament_index_python.resources import has_resource
 from rclpy.executors import Executor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from flexdyn_ros.errors import FlexdynError
@@ -86,7 +87,7 @@ def publish(
         return count
 
 
-def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> Any:
+def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> Publisher:
     """What the graph knows of somebody who listens to a topic."""
     end = time.monotonic() + timeout
     while True:

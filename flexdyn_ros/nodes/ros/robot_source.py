@@ -15,9 +15,10 @@ from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.queues import LATCHED
 from flexdyn_ros.nodes.ros.robot_parameters import RobotParameters
+from flexdyn_ros.robot.verbs import Robot
 
 
-def load_robot(node: Node, parameters: RobotParameters, name: str | None = None) -> Any:
+def load_robot(node: Node, parameters: RobotParameters, name: str | None = None) -> Robot:
     """The robot that the parameters of a node ask for; waits for the latched topic if they name neither text
     nor file.
 

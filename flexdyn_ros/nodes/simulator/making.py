@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ def _make_drive(
     )
 
 
-def specialized_robot(node: ManagedNode, robot: Robot) -> Any:
+def specialized_robot(node: ManagedNode, robot: Robot) -> Robot:
     """The robot compiled for this machine, itself where that does not work; says why in the log."""
     from flexdyn_ros.export import specialized
 

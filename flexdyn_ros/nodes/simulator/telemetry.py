@@ -59,6 +59,8 @@ class Telemetry:
                 lambda text: node.get_logger().error(text),
                 method=settings.method,
                 step=settings.step,
+                split_size=round(settings.record_split_size * 1e6),
+                split_duration=settings.record_split_duration,
             )
             make = self.recorder.maker(make)
         self._joints = make(JointState, "joint_states", 10)

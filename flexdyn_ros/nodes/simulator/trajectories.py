@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
 
 import numpy as np
+from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_ros.nodes.interfaces.follow_trajectory import (
@@ -34,9 +34,9 @@ class SimulatedTrajectories:
 
     def __init__(
         self,
-        node: Any,
+        node: Node,
         simulation: Simulation,
-        exclusively: Callable[[], AbstractContextManager[Any]],
+        exclusively: Callable[[], AbstractContextManager[object]],
         stamp: Callable[[], object],
     ) -> None:
         self._simulation, self._stamp, self._log = simulation, stamp, node.get_logger()

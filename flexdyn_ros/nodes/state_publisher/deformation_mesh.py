@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from visualization_msgs.msg import Marker, MarkerArray
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
 from flexdyn_ros.expanded.outlines import outline
@@ -25,7 +26,7 @@ TABLE = np.column_stack((colours_of(np.linspace(0.0, 1.0, 256)) / 255.0, np.ones
 class _Tube:
     """The shape of one link: outline (n, 3) in the axes of a section, and which corners make triangles."""
 
-    def __init__(self, description: Any, bent: Bent) -> None:
+    def __init__(self, description: RobotDescription, bent: Bent) -> None:
         ring = outline(description, bent.link, bent.length, AROUND)
         # beams lie along the x axis of their frame, soft sections along the z axis of SECTION/base
         self.along = 2 if bent.frame.endswith("/base") else 0
@@ -70,7 +71,7 @@ class DeformationMesh:
         Value of the last colour: `settings.colour_limit`, or where that is 0 the largest value so far.
     """
 
-    def __init__(self, description: Any) -> None:
+    def __init__(self, description: RobotDescription) -> None:
         self._description = description
         self._shape: tuple[Any, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
@@ -135,7 +136,7 @@ class DeformationMesh:
         ]
 
 
-def _marker(bent: Bent, number: int, prefix: str) -> Any:
+def _marker(bent: Bent, number: int, prefix: str) -> Marker:
     frame = prefix + bent.frame
     marker = new_marker(f"deformation/{bent.link}", number, Marker.TRIANGLE_LIST, frame, (0.0, 0.0, 0.0, 1.0))
     marker.scale.x = marker.scale.y = marker.scale.z = 1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import seconds_of
 
 
@@ -29,7 +29,7 @@ class Follower:
         Of the topic NAMESPACE/simulator/state.
     """
 
-    def __init__(self, robot: Any, heard: Callable[..., None], namespace: str = "") -> None:
+    def __init__(self, robot: Robot, heard: Callable[..., None], namespace: str = "") -> None:
         self._names = (list(robot.q_names), list(robot.v_names))
         self._heard = heard
         self._stack = ExitStack()

@@ -10,6 +10,7 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -33,10 +34,10 @@ WORLD, ODOM = "world", "odom"
 class StatePublisher(ManagedNode):
     """Joint states in, transforms and markers out; fixed joints once, latched."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, autostart: bool | None = None, **options: Any) -> None:
         super().__init__("state_publisher", **options)
         self._settings = declare(self, StatePublisherParameters)
-        self._timer: Any = None
+        self._timer: Timer | None = None
         self.add_on_set_parameters_callback(self._change)
 
     def setup(self) -> None:

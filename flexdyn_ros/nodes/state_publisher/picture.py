@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker
 
 from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, DeflectionReader
@@ -17,6 +16,7 @@ from flexdyn_ros.nodes.state_publisher.scenery import Legend, RoadStrip, ghosts
 from flexdyn_ros.nodes.state_publisher.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import matrix_from_pose
 
 #: messages of what changes seldom [1/s], and how many of them are without the things that stand still
@@ -43,7 +43,7 @@ class Picture:
 
     rate = RATE
 
-    def __init__(self, robot: Any, urdf: str, frame: str, settings: StatePublisherParameters) -> None:
+    def __init__(self, robot: Robot, urdf: str, frame: str, settings: StatePublisherParameters) -> None:
         self._description, self._settings = robot.description, settings
         self._mesh = DeformationMesh(robot.description)
         self._legend = Legend(robot, frame)
@@ -108,7 +108,7 @@ class Picture:
         stamp, self._bent = self._reader.read(data)
         return self._mesh.message(stamp, self._bent, self._settings)
 
-    def markers(self) -> list[Any]:
+    def markers(self) -> list[Marker]:
         """What changes between two calls; once a second all, for viewers that came later."""
         settings, everything = self._settings, self._count % SELDOM == 0
         self._count += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Vector3
@@ -16,6 +15,7 @@ from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.families.wheeled.kernels.road import road_at
 from flexdyn_ros.families.wheeled.roads import PackedRoad
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
+from flexdyn_ros.robot.verbs import Robot
 
 GHOST, ROAD, TEXT = (0.55, 0.6, 0.66, 0.3), (0.42, 0.42, 0.45, 1.0), (0.1, 0.1, 0.12, 1.0)
 #: blocks of a bar of colours
@@ -26,7 +26,7 @@ BEHIND, BEFORE, FINE, WIDE = 2.0, 4.0, 0.02, 0.45
 
 def new_marker(
     namespace: str, number: int, kind: int, frame: str, colour: tuple[float, float, float, float]
-) -> Any:
+) -> Marker:
     """A marker at the origin of a frame."""
     marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
     marker.header.frame_id = frame
@@ -47,14 +47,14 @@ class Legend:
         A fixed one.
     """
 
-    def __init__(self, robot: Any, frame: str) -> None:
+    def __init__(self, robot: Robot, frame: str) -> None:
         points = robot.frames(robot.neutral())[:, :3, 3]
         low, high = points.min(axis=0), points.max(axis=0)
         self._size = max(float(np.max(high - low)), 1e-3)
         self._frame = frame
         self._foot = np.array([low[0] - 0.25 * self._size, 0.5 * (low[1] + high[1]), low[2]])
 
-    def markers(self, quantity: str, top: float) -> list[Any]:
+    def markers(self, quantity: str, top: float) -> list[Marker]:
         """The bar from 0 to `top`, and three texts."""
         height = 0.5 * self._size
         block = height / BLOCKS
@@ -77,14 +77,14 @@ class Legend:
         x, y, z = self._foot.tolist()
         return Point(x=x, y=y, z=z + rise)
 
-    def _text(self, number: int, rise: float, text: str) -> Any:
+    def _text(self, number: int, rise: float, text: str) -> Marker:
         marker = new_marker("legend", number, Marker.TEXT_VIEW_FACING, self._frame, TEXT)
         marker.pose.position = self._at(rise)
         marker.scale.z, marker.text = 0.04 * self._size, text
         return marker
 
 
-def ghosts(description: RobotDescription, links: Sequence[Bent], prefix: str) -> list[Any]:
+def ghosts(description: RobotDescription, links: Sequence[Bent], prefix: str) -> list[Marker]:
     """The undeformed links, transparent, where their joints are."""
     markers = []
     for number, bent in enumerate(links):
@@ -116,7 +116,7 @@ class RoadStrip:
         Whose x and z axes are the road's abscissa and height.
     """
 
-    def __init__(self, description: Any, frame: str) -> None:
+    def __init__(self, description: RobotDescription, frame: str) -> None:
         self._road, self._frame = PackedRoad(description.road), frame
         x = [wheel.xyz[0] for wheel in description.wheels]
         self._reach = max(max(x) - min(x), 0.2)
@@ -126,7 +126,7 @@ class RoadStrip:
         """Of the road [m]."""
         return float(road_at(self._road.address, x)[0])
 
-    def marker(self, at: float) -> Any | None:
+    def marker(self, at: float) -> Marker | None:
         """A strip about the abscissa `at` [m]; None if the last one still serves."""
         if self._drawn_at is not None and abs(at - self._drawn_at) < self._reach:
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Point
@@ -76,7 +75,7 @@ class TipTrace:
         while time - self._points[0][0] > self._seconds:
             self._points.popleft()
 
-    def marker(self) -> Any | None:
+    def marker(self) -> Marker | None:
         """The line; None while it has no length."""
         if len(self._points) < 2:
             return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from lxml import etree
 from scipy.spatial.transform import Rotation
@@ -65,7 +66,7 @@ class JointTransforms:
             if joint.leader:
                 self._followers.setdefault(joint.leader, []).append(joint)
 
-    def fixed_messages(self, stamp: Any) -> list[TransformStamped]:
+    def fixed_messages(self, stamp: Time) -> list[TransformStamped]:
         """Transforms of the fixed joints."""
         return [_message(joint, joint.position, joint.quaternion, stamp) for joint in self.fixed]
 
@@ -147,7 +148,7 @@ class TransformMessage:
         self._doubles, places = self._message.doubles(7)
         self._position, self._quaternion = places[:, :3], places[:, 3:]
 
-    def filled(self, stamp: Any, position: np.ndarray, quaternion: np.ndarray) -> bytes:
+    def filled(self, stamp: Time, position: np.ndarray, quaternion: np.ndarray) -> bytes:
         """The message with one stamp, positions (k, 3) [m] and quaternions x y z w (k, 4)."""
         self._doubles[self._position], self._doubles[self._quaternion] = position, quaternion
         return self._message.stamped(stamp)
@@ -199,7 +200,7 @@ def _numbers(element: Any, attribute: str, default: str) -> np.ndarray:
     )
 
 
-def _message(joint: _Joint, position: np.ndarray, quaternion: np.ndarray, stamp: Any) -> TransformStamped:
+def _message(joint: _Joint, position: np.ndarray, quaternion: np.ndarray, stamp: Time) -> TransformStamped:
     x, y, z = position.tolist()
     qx, qy, qz, qw = quaternion.tolist()
     message = TransformStamped(child_frame_id=joint.child)

@@ -154,7 +154,7 @@ class PlatformDrive:
 
     def __init__(
         self,
-        robot: Any,
+        robot: Robot,
         hydraulics: str,
         stiffness: np.ndarray,
         damping: np.ndarray,

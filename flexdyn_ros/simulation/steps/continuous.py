@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,10 @@ __all__ = ["Continuous", "continuous"]
 class Continuous:
     """A control law that is called at every evaluation; see `continuous`."""
 
-    def __init__(self, law: Callable[[float, np.ndarray, np.ndarray], Any]) -> None:
+    def __init__(self, law: Callable[[float, np.ndarray, np.ndarray], object]) -> None:
         self.law = law
 
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> object:
         """Efforts at a state."""
         return self.law(t, q, v)
 

@@ -243,7 +243,7 @@ class Stepper:
         """Whether an effort was clipped in the last `advance` or `step`."""
         return bool(self._workspace.saturated.any())
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> tuple[np.ndarray, ...]:
         """State, accounts, gains, targets and efforts, for `restore`."""
         return self._workspace.snapshot()
 

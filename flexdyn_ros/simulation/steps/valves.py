@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class ValveOpenings:
         answer held.
     """
 
-    openings: np.ndarray | Callable[[float, np.ndarray, np.ndarray], Any]
+    openings: np.ndarray | Callable[[float, np.ndarray, np.ndarray], object]
 
 
 def command_mode(robot: Robot, method: str, control: object) -> str:

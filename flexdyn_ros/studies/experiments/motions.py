@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ def free_fall(
     duration: float = 1.0,
     frame: str | None = None,
     dt: float | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Release from rest: no efforts, gravity alone.
 
     duration [s]; dt: fixed step [s], None for the steps of the default run.
@@ -63,7 +62,7 @@ def drive_over_road(
     damping_ratio: float = 0.7,
     frame: str | None = None,
     dt: float | None = 1e-3,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Drive over the road of the description at its speed, joints held by servos about where they rest.
 
     distance [m] in place of duration [s]; frequency [Hz] and damping_ratio of the servos, on the inertia that

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def workspace(
     force_limit: float | None = None,
     singular_margin: float = 0.2,
     samples: int = 4096,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Volume of positions about home that a platform reaches, holds at rest, and that are far from singular.
 
     extent: sides of the box about home that is looked at [m]; tilt: at every position the platform is also

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ def static(
     force: Sequence[float] = (0.0, 0.0, 0.0),
     frame: str | None = None,
     hold: Sequence[str] | str = "joints",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Static equilibrium of a held robot under its weight and a force at a frame.
 
     pose: where joints are held; force (3,) [N] in world axes; hold: coordinates that are held.
@@ -53,7 +52,7 @@ def modes(
     pose: Mapping[str, float] | Sequence[float] | None = None,
     lock: Sequence[str] | str = (),
     count: int = 6,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Frequencies and damping ratios of small vibrations about a pose.
 
     lock: coordinates that stand still, "joints" for all joints.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ def servo_gains(
 
 def servo(
     robot: Robot, q: np.ndarray, tau: np.ndarray, frequency: float, damping_ratio: float
-) -> Callable[[float, np.ndarray, np.ndarray], Any]:
+) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """The law tau + P (q_d - q) - D v that holds the joints at q."""
     P, D = servo_gains(robot, q, frequency, damping_ratio)
     joints = np.flatnonzero(P)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def slew(
     frame: str | None = None,
     dt: float | None = 1e-3,
     within: float = 0.05,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Slew from pose to pose along a quintic, by servos with feed-forward of the rigid robot; then wait.
 
     start, end: poses, by the names of joints or in their order; duration: of the motion, the shaper's delay

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from flexdyn_ros.studies.experiments.registry import experiment
 @experiment("error", "bias", "best_ratio", bending="rad", error="", bias="", best_ratio="")
 def lumped_against_exact(
     robot: Robot, energy_ratio: float = 0.56, bending: float | None = None, states: int = 500, seed: int = 0
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Kinetic energy of the lumped model of one soft section against that of the distributed mass.
 
     energy_ratio xi divides the energy of the mass in its centre; bending: angle of all states [rad], None for

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from builtin_interfaces.msg import Time
 
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.interfaces.deflections import deflection_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
 
 class DeflectionMessage:
     """LinkDeflections of a robot as bytes, at the default stations; for a topic that is published often."""
 
-    def __init__(self, robot: Any) -> None:
+    def __init__(self, robot: Robot) -> None:
         bent = robot.deflections(robot.neutral())
         message = deflection_message(robot, bent)
         message.header.frame_id = robot.description.root

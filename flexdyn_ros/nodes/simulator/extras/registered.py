@@ -7,7 +7,6 @@ rates. A new family adds its extra here and changes neither simulator nor teleme
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from flexdyn_ros.nodes.simulator.extras.deflections import Deflections
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
@@ -24,7 +23,7 @@ def _is_driven_by_pressure(robot: Robot) -> bool:
 
 
 #: what a robot must have, and the extra that it then gets
-EXTRAS: tuple[tuple[Callable[[Any], object], Callable[[Setting], Extra]], ...] = (
+EXTRAS: tuple[tuple[Callable[[Robot], object], Callable[[Setting], Extra]], ...] = (
     (lambda robot: robot.deflections(robot.neutral()), Deflections),
     (lambda robot: robot.description.wheels, WheelTopics),
     (has_legs, PlatformTopics),
