@@ -22,7 +22,7 @@ from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
 from flexdyn_ros.simulation.steps.valves import ValveOpenings, command_mode
 
-__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "make_plan"]
+__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "contact_watches", "make_plan"]
 
 FIXED = tuple(STEP_METHODS)
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
@@ -321,8 +321,6 @@ def _efforts(robot: Robot, value: object, name: str) -> np.ndarray:
         raise DimensionError(f"{name} holds arrays, expected one number for each actuator")
     return tau
 
-
-__all__ = ["contact_watches"]
 
 #: ground force below which a wheel counts as off the ground [N]; a cut one is exactly 0
 SMALLEST_FORCE = 1e-9
