@@ -34,9 +34,12 @@ from typing import Any
 
 import numpy as np
 import program
+import yaml
 
 #: bounds of the figures: growth of memory [MB/h], and of that fit the share of the run that is left out first
 MOST_GROWTH, SETTLING = 4.0, 0.2
+#: time of a file of a recording [s]: their indices are in memory until they end
+SPLIT = 300.0
 #: seconds without an advance of simulated time, between two reports, that no busy machine explains
 LONGEST_STANDSTILL = 20.0
 #: seconds between samples of memory, and what runs at least for a fit that is judged
@@ -78,7 +81,8 @@ def commands(robot: str, platform: str, folder: Path) -> dict[str, list[str]]:
         return [*command, "-r", "/diagnostics:=diagnostics", "-p", f"description_file:={description}", *more]
 
     def simulator(space: str, description: str, *more: str) -> list[str]:
-        given = ["-p", "publish_rate_hz:=1000.0", "-p", f"record_file:={folder / space}.mcap"]
+        given = ["-p", "publish_rate_hz:=1000.0", "-p", f"record_file:={folder / space}"]
+        given += ["-p", f"record_split_duration:={SPLIT}"]
         # ordinary scheduling, and a clock of its own: the others on this machine go on
         given += ["-p", "thread_priority:=0", "-r", "/clock:=clock"]
         return node(space, "simulator", description, *given, *more)
@@ -132,8 +136,7 @@ def run(robot: str, platform: str, seconds: float, folder: Path) -> dict[str, An
         "controller": {"states": watch.received, "commands": watch.commands},
         "server": {"asked": watch.asked, "answered": watch.answered},
         "recordings": {
-            space: recording(folder / f"{space}.mcap", f"/{space}/simulator/state")
-            for space in ("arm", "platform")
+            space: recording(folder / space, f"/{space}/simulator/state") for space in ("arm", "platform")
         },
     }
 
@@ -405,23 +408,12 @@ def growth(samples: list[tuple[float, float]], seconds: float) -> dict[str, floa
     }
 
 
-def recording(path: Path, topic: str) -> dict[str, Any]:
-    """States in a recording, and how many are missing between the first and the last; from the index of its
-    chunks, unpacking none."""
-    from mcap.reader import make_reader
-
-    with path.open("rb") as file:
-        summary = make_reader(file).get_summary()
-        channel = next(c.id for c in summary.channels.values() if c.topic == topic)
-        stamps: list[np.ndarray] = []
-        for chunk in summary.chunk_indexes:
-            at = chunk.message_index_offsets.get(channel)
-            if at is None:
-                continue
-            file.seek(at)
-            # opcode, length of the record, channel, length of the array of (time, offset)
-            _, _, _, size = struct.unpack("<BQHI", file.read(15))
-            stamps.append(np.frombuffer(file.read(size), dtype="<u8")[::2])
+def recording(folder: Path, topic: str) -> dict[str, Any]:
+    """States in a split recording, and how many are missing between the first and the last; from the index of
+    its chunks, unpacking none."""
+    listed = yaml.safe_load((folder / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    files = [folder / name for name in listed["relative_file_paths"]]
+    stamps = [times for file in files for times in _stamps(file, topic)]
     t = np.concatenate(stamps)
     # the state at activation comes before the first tick
     steps = np.diff(t.astype(np.int64))[2:]
@@ -430,8 +422,25 @@ def recording(path: Path, topic: str) -> dict[str, Any]:
         "states": len(t),
         "missing": int(np.maximum(np.round(wrong / PERIOD_NS) - 1, 1).sum()) if len(wrong) else 0,
         "seconds": float((t[-1] - t[0]) * 1e-9),
-        "megabytes": path.stat().st_size / 1e6,
+        "megabytes": sum(file.stat().st_size for file in files) / 1e6,
     }
+
+
+def _stamps(path: Path, topic: str) -> Iterator[np.ndarray]:
+    """Times [ns] of the messages of a topic, chunk by chunk."""
+    from mcap.reader import make_reader
+
+    with path.open("rb") as file:
+        summary = make_reader(file).get_summary()
+        channel = next(c.id for c in summary.channels.values() if c.topic == topic)
+        for chunk in summary.chunk_indexes:
+            at = chunk.message_index_offsets.get(channel)
+            if at is None:
+                continue
+            file.seek(at)
+            # opcode, length of the record, channel, length of the array of (time, offset)
+            _, _, _, size = struct.unpack("<BQHI", file.read(15))
+            yield np.frombuffer(file.read(size), dtype="<u8")[::2]
 
 
 # ---- the table ----

@@ -114,6 +114,14 @@ def simulate(
     save: Annotated[Path | None, typer.Option("--save", help="write the trajectory as .npz")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="write the trajectory as .csv")] = None,
     bag: Annotated[Path | None, typer.Option("--bag", help="write a recording as .mcap")] = None,
+    split_size: Annotated[
+        float,
+        typer.Option("--split-size", help="MB of a file of --bag, then a new folder of rosbag2", min=0.0),
+    ] = 0.0,
+    split_duration: Annotated[
+        float,
+        typer.Option("--split-duration", help="seconds of a file of --bag, then such a folder", min=0.0),
+    ] = 0.0,
     config: terminal.Config = None,
     settings: terminal.Settings = None,
     xacro: terminal.Xacro = None,
@@ -130,8 +138,13 @@ def simulate(
         raise typer.BadParameter(f"{rtol} is not between 0 and 1", param_hint="--rtol")
     if not 0.0 <= duration < inf:
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
+    if bag is not None and (split_size or split_duration):
+        bag = bag.with_suffix("") if bag.suffix == ".mcap" else bag
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     _check_files(files)
+    writing: dict[str, dict[str, Any]] = {
+        "to_bag": {"split_size": round(split_size * 1e6), "split_duration": split_duration}
+    }
     UnknownNameError.check("method", method, METHODS)
     UnknownNameError.check("kind of limits", limits, LIMITS)
     UnknownNameError.check("size", plot_size, tuple(SIZES))
@@ -160,13 +173,13 @@ def simulate(
         )
     except SimulationError as error:
         if error.trajectory is not None:
-            _write(error.trajectory, files, quiet)
+            _write(error.trajectory, files, quiet, writing)
         raise
     drawing: dict[str, Any] = {"size": plot_size}
     if beside_rigid and plot is not None:
         twin = terminal.load_robot(robot, config, settings, True, xacro)
         drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
-    _write(result, files, quiet or as_json, drawing)
+    _write(result, files, quiet or as_json, writing | {"plot": drawing})
     if as_json:
         left = departures(result, loaded.coordinates)
         terminal.print_json(_summary(result) | {"beyond_limits": [one._asdict() for one in left]})
@@ -219,9 +232,9 @@ def _twin_run(
 
 
 def _write(
-    result: Trajectory, files: dict[str, Path | None], quiet: bool, drawing: dict[str, Any] | None = None
+    result: Trajectory, files: dict[str, Path | None], quiet: bool, options: dict[str, dict[str, Any]]
 ) -> None:
-    options = {"plot": drawing or {}}
+    """Write files by the methods of the trajectory, which have these options."""
     for method, path in files.items():
         if path is None:
             continue

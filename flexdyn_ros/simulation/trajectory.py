@@ -277,12 +277,12 @@ class Trajectory(Samples):
         time = (along, self[along], {"units": "s"})
         return xarray.Dataset(arrays, coords={along: time}, attrs=_facts(self))
 
-    def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
-        """Write an MCAP recording that rosbag2 and Foxglove open; see
+    def to_bag(self, path: str | PathLike, **options: Any) -> None:
+        """Write an MCAP recording that rosbag2 and Foxglove open; options as of
         `flexdyn_ros.simulation.recordings.topics.record_trajectory`."""
         from flexdyn_ros.simulation.recordings.topics import record_trajectory
 
-        record_trajectory(self, path, deflection_rate_hz=deflection_rate_hz)
+        record_trajectory(self, path, **options)
 
     def plot(self, path: str | PathLike | None = None, **options: Any) -> Any:
         """A picture of positions, velocities, efforts and energies; options as of

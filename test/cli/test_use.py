@@ -204,3 +204,16 @@ def test_the_version_is_printed_without_imports():
     assert run.stdout.splitlines() == [f"flexdyn_ros {flexdyn_ros.__version__}", "[]"]
     # processor time: others may be at work beside
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.3
+
+
+def test_a_recording_is_split_where_that_is_asked_for(tmp_path):
+    words = ("simulate", "seven_joint_arm", "--duration", "0.04", "--quiet", "--split-duration", "0.02")
+    code, output, error = flexdyn(*words, "--bag", str(tmp_path / "run.mcap"))
+    assert code == 0, (output, error)
+    names = {file.name for file in (tmp_path / "run").iterdir()}
+    assert names == {"metadata.yaml", "run_0.mcap", "run_1.mcap", "run_2.mcap"}
+    assert flexdyn_ros.Trajectory.load(tmp_path / "run").t[-1] == 0.04
+    # what is there stays
+    code, output, _ = flexdyn(*words, "--bag", str(tmp_path / "run.mcap"))
+    assert code == 2
+    assert "folder" in output

@@ -200,9 +200,9 @@ def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
     assert not recorder.failure
 
 
-def test_memory_does_not_grow_with_what_is_recorded(tmp_path, monkeypatch):
+def test_memory_does_not_grow_with_what_is_recorded_in_split_files(tmp_path, monkeypatch):
     monkeypatch.setattr("flexdyn_ros.nodes.simulator.recorder.CHUNK", 1 << 12)
-    recorder = Recorder(str(tmp_path / "long.mcap"), double_pendulum())
+    recorder = Recorder(str(tmp_path / "long"), double_pendulum(), split_size=20_000)
     publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
     recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
     message = bytes(500)
@@ -228,7 +228,8 @@ def test_memory_does_not_grow_with_what_is_recorded(tmp_path, monkeypatch):
     recorder.close()
     assert not recorder.failure
     assert recorder.lost == 0
-    # a chunk that is being gathered and what waits for it; 1900 chunks are written between the two
+    # a chunk that is being gathered and what waits for it; 1900 chunks are written between the two, and files
+    # end every 200
     assert many - few < 20_000
 
 

@@ -1,6 +1,5 @@
 """Recordings: other tools open them, the same numbers come back, a crash leaves what was written."""
 
-import io
 import re
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
@@ -21,8 +21,6 @@ from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, STATE
 
 pytest.importorskip("mcap")
 highlevel = pytest.importorskip("rosbags.highlevel")
-
-from flexdyn_ros.simulation.recordings.chunk_writer import ChunkWriter  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 EXACT = ("q", "v", "tau", "work", "dissipated", "saturated")
@@ -183,63 +181,68 @@ def test_wrong_files_are_refused(tmp_path, run, bag):
         early.to_bag(tmp_path / "early.mcap")
 
 
-def written(writer, file):
-    """The same run by one of two writers; every chunk has another set of channels."""
-    schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
-    channels = [writer.register_channel(f"/topic_{i}", "cdr", schema, {"key": "value"}) for i in range(3)]
-    for i in range(3000):
-        data = bytes([i % 251]) * (i % 97)
-        channel = channels[i % (1 + i // 1000)]
-        # times that go back once, as after a reset
-        stamp = (i if i < 2000 else i - 1500) * 10**6
-        if isinstance(writer, ChunkWriter):
-            writer.add_message(channel, data, stamp, i)
-        else:
-            writer.add_message(channel, stamp, data, stamp, i)
-        if i % 700 == 0:
-            writer.flush()
-            writer.add_metadata(f"note {i}", {"at": str(i)})
-    writer.finish()
-    return file.getvalue()
+def test_a_split_recording_is_one_of_rosbag2(run, tmp_path):
+    """By time: rosbags and we read its files as one, each begins where the one before ended."""
+    run.to_bag(tmp_path / "run.mcap")
+    run.to_bag(tmp_path / "split.mcap", split_duration=0.05)
+    folder = tmp_path / "split"
+    listed = yaml.safe_load((folder / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    assert listed["relative_file_paths"] == [f"split_{i}.mcap" for i in range(5)]
+    assert [part["starting_time"]["nanoseconds_since_epoch"] for part in listed["files"]] == [
+        0, 50_000_000, 100_000_000, 150_000_000, 200_000_000
+    ]  # fmt: skip
+    assert listed["duration"] == {"nanoseconds": 200_000_000}
+    found, expected = messages(folder), messages(tmp_path / "run.mcap")
+    counts = {x["topic_metadata"]["name"]: x["message_count"] for x in listed["topics_with_message_count"]}
+    assert counts == {topic: len(expected[topic]) for topic in expected}
+    for topic in expected:
+        assert [stamp for stamp, _ in found[topic]] == [stamp for stamp, _ in expected[topic]]
+    back = Trajectory.load(folder, run.robot)
+    for name in EXACT:
+        assert np.array_equal(getattr(back, name), getattr(run, name)), name
+    assert (back.status, back.message) == (run.status, run.message)
+    assert recorded_robot(folder).q_names == run.q_names
 
 
-def test_recordings_are_byte_for_byte_those_of_the_mcap_library():
-    from mcap.writer import IndexType, Writer
-
-    files = io.BytesIO(), io.BytesIO()
-    # without an entry for attachments, of which there are none
-    theirs = Writer(
-        files[0], chunk_size=1 << 12, index_types=IndexType.CHUNK | IndexType.MESSAGE | IndexType.METADATA
-    )
-    theirs.start(profile="ros2", library="flexdyn_ros")
-    ours = ChunkWriter(files[1], profile="ros2", library="flexdyn_ros", chunk_size=1 << 12)
-    expected, found = written(theirs, files[0]), written(ours, files[1])
-    ours.close()
-    assert found == expected
+def test_files_of_a_split_recording_stay_near_their_size(tmp_path):
+    with Bag(tmp_path / "run", chunk_size=1 << 10, split_size=1 << 14) as bag:
+        channel = bag.channel("/noise", JOINT_STATES)
+        for i in range(500):
+            bag.write(channel, np.random.default_rng(i).bytes(500), i)
+    sizes = [file.stat().st_size for file in (tmp_path / "run").glob("run_*.mcap")]
+    assert len(sizes) > 10
+    # a chunk more, definitions, and the index
+    assert max(sizes) < 1.6 * (1 << 14)
+    assert [record.log_time for topic, record in records(tmp_path / "run") if topic] == list(range(500))
 
 
-def test_memory_does_not_grow_with_a_recording(tmp_path):
+def test_a_folder_that_is_there_is_not_written_into(run, tmp_path):
+    run.to_bag(tmp_path / "run", split_duration=1.0)
+    with pytest.raises(FileExistsError):
+        run.to_bag(tmp_path / "run.mcap", split_duration=1.0)
+
+
+def test_memory_does_not_grow_with_a_split_recording(tmp_path):
     data = bytes(500)
-    with Bag(tmp_path / "long.mcap", chunk_size=1 << 12) as bag:
+    with Bag(tmp_path / "long", chunk_size=1 << 12, split_duration=1.0) as bag:
         channels = [bag.channel(f"/topic_{i}", JOINT_STATES) for i in range(8)]
 
-        def grown(count):
-            """Bytes that these many messages leave in memory."""
+        def grown(start, stop):
+            """Bytes that these messages, a thousand in a file, leave in memory."""
             before, _ = tracemalloc.get_traced_memory()
-            for i in range(count):
+            for i in range(start, stop):
                 bag.write(channels[i % 8], data, i * 10**6)
-            bag.flush()
             return tracemalloc.get_traced_memory()[0] - before
 
         tracemalloc.start()
         try:
-            grown(2000)
-            few, many = grown(1500), grown(15_000)
+            grown(0, 2001)
+            few, many = grown(2001, 4001), grown(4001, 20_001)
         finally:
             tracemalloc.stop()
-    # a byte for each of nearly 2000 chunks more
-    assert many - few < 2000
-    assert sum(topic != "" for topic, _ in records(tmp_path / "long.mcap")) == 18_500
+    # a line of metadata.yaml for each of 14 files more; the index of 1800 chunks would take a megabyte
+    assert many - few < 20_000
+    assert sum(topic != "" for topic, _ in records(tmp_path / "long")) == 20_001
 
 
 CRASH = """
@@ -250,7 +253,7 @@ from flexdyn_ros.simulation.recordings.recorded_types import STATE
 from flexdyn_ros.simulation.recordings.topics import state_layout
 names = ("a", "b")
 layout = state_layout("crashing", names, names, names)
-bag = Bag(sys.argv[1], chunk_size=1 << 12, flush_interval=0.05)
+bag = Bag(sys.argv[1], chunk_size=1 << 12, flush_interval=0.05, split_duration=float(sys.argv[2]))
 channel = bag.channel("/simulator/state", STATE)
 for i in range(1_000_000):
     stamp = np.array([i * 10**6])
@@ -261,10 +264,11 @@ for i in range(1_000_000):
 """
 
 
-def test_a_crash_leaves_a_readable_file(tmp_path):
-    path = tmp_path / "crash.mcap"
+@pytest.mark.parametrize(("name", "split"), [("crash.mcap", 0.0), ("crash", 0.15)])
+def test_a_crash_leaves_a_readable_recording(name, split, tmp_path):
+    path = tmp_path / name
     with subprocess.Popen(
-        [sys.executable, "-c", CRASH, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", CRASH, str(path), str(split)], stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as process:
         deadline = time.monotonic() + 60.0
         written = 0

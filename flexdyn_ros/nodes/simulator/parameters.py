@@ -122,6 +122,18 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "MCAP file to record what is published (without /clock) into; empty: none; needs flexdyn_ros[record]",
         default="",
     )
+    record_split_size: float = number(
+        "MB",
+        "size of a recorded file after which the next one begins, in a new folder of rosbag2; 0: one file",
+        within=(0.0, 1e6),
+        default=0.0,
+    )
+    record_split_duration: float = number(
+        "s",
+        "time of a recorded file after which the next one begins, in a new folder of rosbag2; 0: one file",
+        within=(0.0, 1e6),
+        default=0.0,
+    )
     servo_gravity_compensation: bool = boolean(
         "add the gravity effort to joints that are servoed without an effort of their own",
         name="servo.gravity_compensation",

@@ -30,12 +30,13 @@ LEFT_OUT = (Clock,)
 
 
 class Recorder:
-    """An MCAP file of what publishers publish; serialised where they publish, written by a thread of its own.
+    """An MCAP file, or a split recording, of what publishers publish; serialised where they publish, written
+    by a thread of its own.
 
     Parameters
     ----------
     path : str
-        File to write; folders are made.
+        File to write, or folder of a split recording; folders above are made.
     robot : Robot
         Its description is recorded.
     tell : callable(str)
@@ -44,6 +45,8 @@ class Recorder:
         Of the simulation.
     step : float
         Of the simulation [s].
+    split_size, split_duration : int, float
+        Bytes and seconds of a file, as of `Bag`; 0: not split.
 
     Attributes
     ----------
@@ -68,6 +71,8 @@ class Recorder:
         *,
         method: str = "",
         step: float = 0.0,
+        split_size: int = 0,
+        split_duration: float = 0.0,
     ) -> None:
         file = Path(path).expanduser()
         self._method, self._step, self._begun = method, step, time.monotonic()
@@ -78,7 +83,7 @@ class Recorder:
         self._put = self._taken = 0
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._bag = Bag(file, chunk_size=CHUNK)
+            self._bag = Bag(file, chunk_size=CHUNK, split_size=split_size, split_duration=split_duration)
         except OSError as error:
             raise ParameterError(f"parameter record_file: {error}") from None
         try:

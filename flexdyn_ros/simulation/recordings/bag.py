@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
 from flexdyn_ros.errors import needs
-from flexdyn_ros.simulation.recordings.reading import LARGEST_CHUNK, MOST_BYTES, records
+from flexdyn_ros.simulation.recordings.reading import LARGEST_CHUNK, METADATA, MOST_BYTES, records
 from flexdyn_ros.simulation.recordings.recorded_types import definition, types
+from flexdyn_ros.simulation.recordings.split import Part, Topic, metadata_of
+from flexdyn_ros.writing import write_text
 
 __all__ = ["LARGEST_CHUNK", "MOST_BYTES", "Bag", "records"]
 
@@ -37,33 +40,56 @@ _QOS = """- history: keep_last
 
 
 class Bag:
-    """An MCAP file that is being written; a context manager.
+    """An MCAP file that is being written, or a folder of them as of rosbag2; a context manager.
+
+    The index of a file is in memory until it ends, about 1 kB for each chunk: recordings that go on for hours
+    are split.
 
     Parameters
     ----------
     path : path
+        A file; of a split recording a new folder (without the suffix .mcap), whose files NAME_0.mcap,
+        NAME_1.mcap, ... `metadata.yaml` lists once it is closed.
     chunk_size : int
         Bytes that are gathered before they are compressed and go to the file.
     flush_interval : float
         At the latest so long after a message it is in the file [s, of the wall clock].
+    split_size : int
+        Size of a file at which the next one begins [bytes]; 0: no split by size.
+    split_duration : float
+        Time of messages in a file after which the next one begins [s]; 0: no split by time.
 
     Raises
     ------
+    OSError
+        If the file cannot be written, or the folder is there already.
     MissingExtraError
         If mcap or rosbags is not installed.
     """
 
     def __init__(
-        self, path: str | PathLike, *, chunk_size: int = 1 << 20, flush_interval: float = 1.0
+        self,
+        path: str | PathLike,
+        *,
+        chunk_size: int = 1 << 20,
+        flush_interval: float = 1.0,
+        split_size: int = 0,
+        split_duration: float = 0.0,
     ) -> None:
         with needs("mcap", "record"):
-            from flexdyn_ros.simulation.recordings.chunk_writer import ChunkWriter
+            import mcap.writer  # noqa: F401
         types()
-        self._channels: dict[str, int] = {}
-        self._schemas: dict[str, int] = {}
+        self._topics: dict[str, Topic] = {}
+        self._chunk_size, self._split_size, self._split_duration = chunk_size, split_size, split_duration
         self._interval, self._flushed = flush_interval, time.monotonic()
-        self._file = Path(path).open("wb")  # noqa: SIM115  closed by close()
-        self._writer = ChunkWriter(self._file, profile="ros2", library="flexdyn_ros", chunk_size=chunk_size)
+        self._folder: Path | None = None
+        if split_size or split_duration:
+            place = Path(path)
+            self._folder = place.with_suffix("") if place.suffix == ".mcap" else place
+            self._folder.mkdir()
+        self._parts: list[Part] = []
+        self._counts: Counter[int] = Counter()
+        self._begin(Path(path))
 
     def channel(
         self, topic: str, kind: str, *, latched: bool = False, depth: int = 10, reliable: bool = True
@@ -81,26 +107,24 @@ class Bag:
         depth, reliable : int, bool
             Of the publisher: how many messages it keeps, and whether it sends what was lost again.
         """
-        if topic not in self._channels:
-            text, fingerprint = definition(kind)
-            if kind not in self._schemas:
-                self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text.encode())
+        if topic not in self._topics:
             qos = _QOS.format(
                 depth=depth,
                 reliability="reliable" if reliable else "best_effort",
                 durability="transient_local" if latched else "volatile",
             )
-            self._channels[topic] = self._writer.register_channel(
-                topic,
-                "cdr",
-                self._schemas[kind],
-                {"offered_qos_profiles": qos, "topic_type_hash": fingerprint},
-            )
-        return self._channels[topic]
+            self._topics[topic] = Topic(len(self._topics) + 1, topic, kind, qos, definition(kind)[1])
+            self._register(self._topics[topic])
+        return self._topics[topic].channel
 
     def write(self, channel: int, data: bytes, stamp: int, sequence: int = 0) -> None:
         """Append a serialised message of a time [ns]."""
-        self._writer.add_message(channel, data, stamp, sequence)
+        if self._folder is not None and self._is_full(stamp):
+            self._end()
+            self._begin(self._folder)
+        self._writer.add_message(channel, stamp, data, stamp, sequence)
+        self._parts[-1].add(stamp)
+        self._counts[channel] += 1
         now = time.monotonic()
         if now - self._flushed > self._interval:
             self.flush()
@@ -117,9 +141,10 @@ class Bag:
     def close(self) -> None:
         """Write the index and close the file; again does nothing."""
         if not self._file.closed:
-            self._writer.finish()
-            self._file.close()
-            self._writer.close()
+            self._end()
+            if self._folder is not None:
+                text = metadata_of(self._parts, tuple(self._topics.values()), self._counts)
+                write_text(self._folder / METADATA, text)
 
     def abandon(self) -> None:
         """Close the file as it is, after writing failed: without an index, readable as far as it goes; of a
@@ -130,7 +155,41 @@ class Bag:
             os.dup2(nowhere, self._file.fileno())
             os.close(nowhere)
             self._file.close()
-            self._writer.close()
+
+    def _begin(self, place: Path) -> None:
+        """Begin a file with the topics so far: the next one of a split recording, else that at the place."""
+        from mcap.writer import IndexType, Writer
+
+        if self._folder is not None:
+            place = self._folder / f"{self._folder.name}_{len(self._parts)}.mcap"
+        self._parts.append(Part(place.name))
+        self._schemas: dict[str, int] = {}
+        self._file = place.open("wb")
+        # without an index of attachments, of which there are none
+        indices = IndexType.CHUNK | IndexType.MESSAGE | IndexType.METADATA
+        self._writer = Writer(self._file, chunk_size=self._chunk_size, index_types=indices)
+        self._writer.start(profile="ros2", library="flexdyn_ros")
+        for topic in self._topics.values():
+            self._register(topic)
+
+    def _end(self) -> None:
+        self._writer.finish()
+        self._file.close()
+
+    def _register(self, topic: Topic) -> None:
+        """Make a topic known to the present file; it has the same number in all."""
+        if topic.kind not in self._schemas:
+            text, _ = definition(topic.kind)
+            self._schemas[topic.kind] = self._writer.register_schema(topic.kind, "ros2msg", text.encode())
+        facts = {"offered_qos_profiles": topic.qos, "topic_type_hash": topic.fingerprint}
+        self._writer.register_channel(topic.name, "cdr", self._schemas[topic.kind], facts)
+
+    def _is_full(self, stamp: int) -> bool:
+        """Whether a message of a time [ns] belongs to the next file."""
+        part = self._parts[-1]
+        is_late = bool(self._split_duration) and abs(stamp - part.begin) >= self._split_duration * 1e9
+        is_large = bool(self._split_size) and self._file.tell() >= self._split_size
+        return bool(part.messages) and (is_late or is_large)
 
     def __enter__(self) -> Bag:
         return self

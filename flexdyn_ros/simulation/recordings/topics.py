@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,7 +62,14 @@ class _Stream(NamedTuple):
     rows: np.ndarray
 
 
-def record_trajectory(trajectory: Samples, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
+def record_trajectory(
+    trajectory: Samples,
+    path: str | PathLike,
+    *,
+    deflection_rate_hz: float = 30.0,
+    split_size: int = 0,
+    split_duration: float = 0.0,
+) -> None:
     """Write a trajectory as an MCAP recording that rosbag2 and Foxglove open.
 
     Topics: `/simulator/state` and `/simulator/energy` at every sample and, if the trajectory has its robot,
@@ -75,9 +83,13 @@ def record_trajectory(trajectory: Samples, path: str | PathLike, *, deflection_r
     path : path
     deflection_rate_hz : float
         Deflections per second of simulated time; they are larger than everything else.
+    split_size, split_duration : int, float
+        Bytes and seconds after which the next file begins; with one of them path is a new folder of rosbag2.
 
     Raises
     ------
+    OSError
+        If it cannot be written, or the folder of a split recording is there already.
     StateError
         If the trajectory begins before time 0, which a recording cannot.
     MissingExtraError
@@ -87,7 +99,11 @@ def record_trajectory(trajectory: Samples, path: str | PathLike, *, deflection_r
         raise StateError(
             f"a recording cannot begin before 0 s, this trajectory does at {trajectory.t[0]:g} s"
         )
-    with beside(path) as draft, Bag(draft) as bag:
+    is_split = bool(split_size or split_duration)
+    with (
+        nullcontext(path) if is_split else beside(path) as draft,
+        Bag(draft, split_size=split_size, split_duration=split_duration) as bag,
+    ):
         if trajectory.robot is not None:
             note_robot(bag, trajectory.robot, _nanoseconds(trajectory.t[:1]))
         else:
