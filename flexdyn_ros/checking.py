@@ -108,7 +108,7 @@ class Report:
 def check(
     source: object,
     *,
-    config: str | PathLike | Sequence[str | PathLike] | None = None,
+    config: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     options: Mapping[str, object] | None = None,
     name: str | None = None,
     modes: int = 8,

@@ -19,7 +19,7 @@ from flexdyn_ros.robot.verbs import Robot
 def load(
     source: object,
     *,
-    config: str | PathLike | Sequence[str | PathLike] | None = None,
+    config: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     options: Mapping[str, object] | None = None,
     name: str | None = None,
     origin: Origin = "any",

@@ -73,7 +73,7 @@ class DenavitHartenberg:
 
 
 def read_table(
-    path: str | PathLike,
+    path: str | PathLike[str],
     *,
     convention: str | None = None,
     degrees: bool | None = None,

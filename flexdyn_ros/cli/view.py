@@ -6,7 +6,7 @@ import re
 import signal
 import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from math import inf
 from pathlib import Path
@@ -178,6 +178,7 @@ def _write(viewer: Any, film: Path | None, html: Path | None, rate: float, size:
     """The film and the page that were asked for, with progress."""
     from flexdyn_ros.view.files.kept import write_film, write_page
 
+    write: Callable[..., Path]
     for path, write in (
         (film, lambda path, report: write_film(viewer, path, rate=rate, size=size, report=report)),
         (html, lambda path, report: write_page(viewer, path, report=report)),

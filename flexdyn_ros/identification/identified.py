@@ -50,7 +50,7 @@ class Identified(Fitted):
     def __repr__(self) -> str:
         return f"<Identified {self.robot.name!r}: {len(self.table)} numbers, {len(self.residuals)} samples>"
 
-    def write_urdf(self, path: str | PathLike) -> str:
+    def write_urdf(self, path: str | PathLike[str]) -> str:
         """Write the user's own description with changed numbers only; returns what changed, as a diff.
 
         Raises
@@ -62,7 +62,7 @@ class Identified(Fitted):
 
         return write_urdf(self, path)
 
-    def report(self, folder: str | PathLike, command: str = "") -> Path:
+    def report(self, folder: str | PathLike[str], command: str = "") -> Path:
         """Write report.md, table.csv and pictures to a folder, which is made; returns the report. Without
         matplotlib it says that there are no pictures."""
         place = Path(folder)

@@ -135,7 +135,7 @@ class Measurement:
     @classmethod
     def read(
         cls,
-        path: str | PathLike,
+        path: str | PathLike[str],
         *,
         names: Mapping[str, str] | Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
@@ -279,7 +279,7 @@ def measurements_of(robot: Robot, data: object) -> tuple[Measurement, ...]:
         return (data,)
     if isinstance(data, Trajectory):
         return (Measurement.of_trajectory(data),)
-    if isinstance(data, str | PathLike):
+    if isinstance(data, str | PathLike[str]):
         return (Measurement.read(data),)
     if isinstance(data, Iterable) and not isinstance(data, Mapping):
         found = tuple(m for item in data for m in measurements_of(robot, item))

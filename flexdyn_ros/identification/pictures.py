@@ -22,7 +22,7 @@ MOST_CHANNELS = 8
 MEASURED, PREDICTED, RESIDUAL = COLOURS[5], COLOURS[6], COLOURS[1]
 
 
-def draw_fit(identified: Fitted, part: int, path: str | PathLike) -> Path:
+def draw_fit(identified: Fitted, part: int, path: str | PathLike[str]) -> Path:
     """Draw measured and predicted values of one measurement over time, a row for each channel, residuals
     below; returns the path."""
     with needs("matplotlib", "identification"):

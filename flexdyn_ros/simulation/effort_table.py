@@ -40,7 +40,7 @@ class EffortTable:
         return self.tau[max(row, 0)]
 
 
-def read_efforts(path: str | PathLike, robot: Robot) -> EffortTable:
+def read_efforts(path: str | PathLike[str], robot: Robot) -> EffortTable:
     """A table of efforts from CSV or npz, by names.
 
     Parameters

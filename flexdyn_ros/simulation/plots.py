@@ -60,7 +60,7 @@ class _Panel(NamedTuple):
 
 def plot_trajectory(
     trajectory: Samples,
-    path: str | PathLike | None = None,
+    path: str | PathLike[str] | None = None,
     *,
     panels: Sequence[str] | None = None,
     coordinates: Sequence[str] | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ class Samples:
         """Poses (n, 4, 4) of a frame in the world [m]."""
         return self._its_robot().frames(self.q, name)
 
-    def deflections(self, stations: Any = None) -> dict[str, Any]:
+    def deflections(self, stations: Sequence[float] | None = None) -> dict[str, Any]:
         """Deflections of the flexible links at every sample, as of `Robot.deflections`."""
         return self._its_robot().deflections(self.q, stations)
 

@@ -112,7 +112,7 @@ def read_study(source: Any) -> Study:
         return source
     if isinstance(source, Mapping):
         return _Reader(dict(source), None).study()
-    if not isinstance(source, str | PathLike):
+    if not isinstance(source, str | PathLike[str]):
         raise DescriptionError("not a study", value=type(source).__name__, expected="a path or a mapping")
     path = Path(fspath(source))
     try:

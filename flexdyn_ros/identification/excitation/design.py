@@ -237,7 +237,7 @@ def _trajectory(robot: Robot, t: np.ndarray, states: States, step: float, took: 
     )  # fmt: skip
 
 
-def write_joint_trajectory(trajectory: Trajectory, path: str | PathLike) -> None:
+def write_joint_trajectory(trajectory: Trajectory, path: str | PathLike[str]) -> None:
     """Write the joints of a motion as YAML of trajectory_msgs/JointTrajectory, as `flexdyn pub` and
     `ros2 topic pub` take it: positions, velocities and times from the start."""
     import json

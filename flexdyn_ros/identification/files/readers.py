@@ -28,7 +28,7 @@ _HELD = "efforts_held"
 
 
 def read_file(
-    path: str | PathLike,
+    path: str | PathLike[str],
     names: Mapping[str, str] | Sequence[str] | None,
     time: str | None,
     *,
@@ -68,7 +68,7 @@ def read_file(
     return t, columns, held
 
 
-def read_table(path: str | PathLike) -> Columns:
+def read_table(path: str | PathLike[str]) -> Columns:
     """Columns of a CSV by their names."""
     return csv_table(Path(path)).columns
 
@@ -87,14 +87,16 @@ def _table(path: Path, time: str | None, topics: Sequence[str]) -> Table:
     return _READERS[kind](path, time)
 
 
-def _renamed(path: str | PathLike, names: Mapping[str, str], found: Columns) -> dict[str, str]:
+def _renamed(path: str | PathLike[str], names: Mapping[str, str], found: Columns) -> dict[str, str]:
     """New names of all columns."""
     for given in names:
         UnknownNameError.check(f"column of {path}", given, found)
     return {key: names.get(key, key) for key in found}
 
 
-def _in_order(path: str | PathLike, names: tuple[str, ...], found: Columns, has_time: bool) -> dict[str, str]:
+def _in_order(
+    path: str | PathLike[str], names: tuple[str, ...], found: Columns, has_time: bool
+) -> dict[str, str]:
     """Names by the file's own. Where the file has times apart from its columns, the first name may be
     theirs."""
     if not has_time and len(names) == len(found) + 1:

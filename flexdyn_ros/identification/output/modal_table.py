@@ -76,7 +76,7 @@ class ModalTable:
         )  # fmt: skip
 
     @classmethod
-    def read(cls, path: str | PathLike, *, lock: Sequence[str] | str = "joints") -> ModalTable:
+    def read(cls, path: str | PathLike[str], *, lock: Sequence[str] | str = "joints") -> ModalTable:
         """From a CSV with those columns."""
         return cls.of(read_table(path), lock=lock)
 

@@ -41,7 +41,7 @@ _OF_FRICTION = ("static", "stribeck_velocity")
 _PATH = re.compile(r"(links|joints)\.(.+)\.(\w+)\.(\w+)")
 
 
-def write_urdf(identified: Fitted, path: str | PathLike) -> str:
+def write_urdf(identified: Fitted, path: str | PathLike[str]) -> str:
     """Write the description with changed numbers only, after it was read back; returns the changes as a
     unified diff.
 

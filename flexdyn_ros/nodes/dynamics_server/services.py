@@ -32,10 +32,10 @@ from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work, done_at_onc
 from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of
 from flexdyn_ros.nodes.ros.conversions import (
     coordinate_message,
-    quaternion_of,
     rows_of_jacobian,
     vector_message,
 )
+from flexdyn_ros.numerics.algebra.placement import quaternion_of
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.results import BiasTerms, Energy
 from flexdyn_ros.simulation.live.message_fields import doubles, matrix_from_pose, numbers_of

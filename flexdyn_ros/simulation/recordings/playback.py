@@ -27,7 +27,7 @@ __all__ = ["choice_of_parts", "read_fields", "recorded_robot"]
 
 
 def read_fields(
-    path: str | PathLike,
+    path: str | PathLike[str],
     robot: Robot | None = None,
     *,
     most_bytes: int = MOST_BYTES,
@@ -100,7 +100,7 @@ def read_fields(
     )
 
 
-def recorded_robot(path: str | PathLike, *, topics: Sequence[str] = ()) -> Robot:
+def recorded_robot(path: str | PathLike[str], *, topics: Sequence[str] = ()) -> Robot:
     """The robot of a recording, from the description recorded with it: data, as text from a topic is.
 
     Parameters
@@ -149,7 +149,7 @@ def parts_of(stamps: np.ndarray, breaks: Sequence[int] | None = None) -> list[sl
 
 
 def choice_of_parts(
-    path: str | PathLike, stamps: np.ndarray, part: int | None, breaks: Sequence[int] | None = None
+    path: str | PathLike[str], stamps: np.ndarray, part: int | None, breaks: Sequence[int] | None = None
 ) -> tuple[slice, tuple[str, ...]]:
     """The samples of one part of a recording whose times (n,) [ns] jump back, and what is told of it.
 
@@ -210,7 +210,9 @@ def _topic_of_states(found: Recording, messages: dict[str, list[_Placed]], topic
     return chosen[0]
 
 
-def _chosen_part(stamps: np.ndarray, part: int | None, path: str | PathLike) -> tuple[_Part, tuple[str, ...]]:
+def _chosen_part(
+    stamps: np.ndarray, part: int | None, path: str | PathLike[str]
+) -> tuple[_Part, tuple[str, ...]]:
     """The states of a part, and what is told of it."""
     chosen, told = choice_of_parts(path, stamps, part)
     for text in told:
@@ -237,7 +239,7 @@ def _part_of_energies(
     return [one for one in energies if first <= one[0] <= last]
 
 
-def _decoded(message: bytes, kind: str, path: str | PathLike) -> Any:
+def _decoded(message: bytes, kind: str, path: str | PathLike[str]) -> Any:
     """A message of a kind that is known here; definitions in the recording are not used."""
     try:
         return types().deserialize_cdr(message, kind)
@@ -246,7 +248,7 @@ def _decoded(message: bytes, kind: str, path: str | PathLike) -> Any:
         raise StateError(f"{path} holds a message that is no {kind}: {cause}") from None
 
 
-def _understood(path: str | PathLike, read: Callable[..., object], *arguments: object) -> Any:
+def _understood(path: str | PathLike[str], read: Callable[..., object], *arguments: object) -> Any:
     """What is in a note of a recording."""
     try:
         return read(*arguments)
@@ -255,7 +257,7 @@ def _understood(path: str | PathLike, read: Callable[..., object], *arguments: o
         raise StateError(f"{path} holds a note that cannot be read: {cause}") from None
 
 
-def _rows(messages: list[_Placed], layout: Layout, path: str | PathLike) -> np.ndarray:
+def _rows(messages: list[_Placed], layout: Layout, path: str | PathLike[str]) -> np.ndarray:
     """Messages as bytes (n, size), all of one layout."""
     if any(len(message) != len(layout) for _, message in messages):
         raise DimensionError(f"{path} holds states of several robots, or of robots that changed")

@@ -24,7 +24,7 @@ METADATA = "metadata.yaml"
 _LONGEST_METADATA, _MOST_FILES = 1 << 24, 10_000
 
 
-def is_recording(path: str | PathLike) -> bool:
+def is_recording(path: str | PathLike[str]) -> bool:
     """Whether a path is, by its name, a recording: an .mcap or .db3 file, or a folder."""
     return Path(path).is_dir() or _kind(Path(path)) in _READERS
 
@@ -51,7 +51,7 @@ class Recording:
         If there is no such file, or no recording in the folder.
     """
 
-    def __init__(self, path: str | PathLike, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, path: str | PathLike[str], most_bytes: int = MOST_BYTES) -> None:
         self.path, self.topics = path, dict[str, str]()
         self._files = _files(Path(path))
         sizes = [file.stat().st_size for file in self._files]
@@ -101,7 +101,9 @@ class Recording:
         return plain
 
 
-def records(path: str | PathLike, *, most_bytes: int = MOST_BYTES) -> Iterator[tuple[str, Message | Note]]:
+def records(
+    path: str | PathLike[str], *, most_bytes: int = MOST_BYTES
+) -> Iterator[tuple[str, Message | Note]]:
     """What is in a recording, in the order of writing: ("topic", message) and ("", note).
 
     Ends without complaint where a file ends that was not closed. What is read is counted before it is
