@@ -18,6 +18,8 @@ QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "ene
 POINTS, LINES = 400, 8
 #: of units, by powers of ten
 PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
+#: values of SI units below which nothing moves: rounding of lengths, angles and energies of machines
+NOISE = 1e-12
 #: samples that a history holds
 MEMORY = 600
 
@@ -77,9 +79,14 @@ def series_of(
         lines["total"] = energy.total
         return Series(t, tuple(lines), np.array(list(lines.values())), "J")
     if quantity == "tip deflections":
-        found = robot.deflections(q, [1.0])
-        rows = [np.linalg.norm(d.displacement[..., 0, :], axis=-1) for d in found.values()]
-        return Series(t, tuple(found), np.array(rows).reshape(len(rows), t.size), "m")
+        # with their signs: a norm would fold a vibration
+        lines = {
+            f"{link} {letter}": d.displacement[..., 0, axis]
+            for link, d in robot.deflections(q, [1.0]).items()
+            for axis, letter in ((1, "y"), (2, "z"))
+        }
+        moving = {name: x for name, x in lines.items() if np.abs(x).max(initial=0.0) > NOISE} or lines
+        return _some(Series(t, tuple(moving), np.array(list(moving.values())).reshape(-1, t.size), "m"))
     if quantity == "forces":
         chosen = [i for i in range(tau.shape[1]) if tau[:, i].any()] or list(range(min(1, tau.shape[1])))
         names = tuple(robot.effort_names[i] for i in chosen)
@@ -106,8 +113,11 @@ def _some(series: Series) -> Series:
 
 
 def readable(series: Series) -> Series:
-    """The same lines in a unit with a prefix, so that the numbers at the ticks are short."""
+    """The same lines in a unit with a prefix, so that the numbers at the ticks are short; 0 where all is
+    noise."""
     top = float(np.nanmax(np.abs(series.values), initial=0.0))
+    if top < NOISE:
+        return series._replace(values=0.0 * series.values)
     if not 0.0 < top < np.inf or 0.1 <= top < 1e4:
         return series
     power = int(np.clip(np.floor(np.log10(top * 1.0001) / 3.0) * 3.0, min(PREFIXES), max(PREFIXES)))
