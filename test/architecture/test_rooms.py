@@ -85,7 +85,7 @@ def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plottin
         "studies/pictures/draw.py",
         "studies/pictures/maps.py",
         "identification/pictures.py",
-        "export/fmi/icon.py",
+        "export/fmi/robot.py",
     )
     assert not offences(PICTURES, "view", *files)
 

@@ -19,7 +19,7 @@ from flexdyn_ros.errors import FlexdynWarning
 @pytest.fixture
 def no_compiler(monkeypatch, tmp_path):
     """A machine without a C compiler."""
-    from flexdyn_ros.export.native.compiler import find_compiler
+    from flexdyn_ros.export.native.library import find_compiler
 
     find_compiler.cache_clear()
     monkeypatch.delenv("CC", raising=False)

@@ -180,7 +180,7 @@ def test_a_controller_moves_the_arm_through_its_fmu(tmp_path):
 def test_the_picture_shows_the_robot(name):
     from matplotlib.image import imread
 
-    from flexdyn_ros.export.fmi.icon import icon_of
+    from flexdyn_ros.export.fmi.robot import icon_of
 
     robot = flexdyn_ros.load(name)
     picture = imread(BytesIO(icon_of(robot, robot.neutral())))

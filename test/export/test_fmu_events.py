@@ -91,8 +91,7 @@ def test_an_event_is_where_the_wheel_lifts(tmp_path):
 @pytest.mark.parametrize("name", ["two_link", "canadarm2", "soft_arm_3", "mobile_arm", "stewart_1t"])
 def test_series_and_pivots_are_no_events(name):
     """Comparisons that only choose how a function is computed stop nobody."""
-    from flexdyn_ros.export.tracing.equations import Equations
-    from flexdyn_ros.export.tracing.events import event_indicators
+    from flexdyn_ros.export.tracing.equations import Equations, event_indicators
 
     robot = flexdyn_ros.load(name)
     assert event_indicators(Equations(robot)).results == []

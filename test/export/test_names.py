@@ -11,7 +11,7 @@ from models import two_link_arm
 import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.errors import ExportError
-from flexdyn_ros.export.names import c_name
+from flexdyn_ros.export.files import c_name
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 

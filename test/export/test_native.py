@@ -186,7 +186,7 @@ def test_robots_made_from_it_are_ordinary_ones():
 def test_a_library_is_compiled_once(cache, monkeypatch):
     export.specialized(flexdyn_ros.load("two_link"))
     monkeypatch.setattr(
-        "flexdyn_ros.export.native.compiler.Compiler.shared_library",
+        "flexdyn_ros.export.native.library.Compiler.shared_library",
         lambda *arguments: pytest.fail("compiled again"),
     )
     again = export.specialized(flexdyn_ros.load("two_link"))
@@ -210,29 +210,29 @@ def test_two_processes_may_compile_at_a_time(tmp_path):
 
 
 def test_without_a_compiler_the_robot_itself(monkeypatch):
-    from flexdyn_ros.export.native import compiler
+    from flexdyn_ros.export.native import library
 
-    compiler.find_compiler.cache_clear()
+    library.find_compiler.cache_clear()
     monkeypatch.setenv("CC", "no-such-compiler")
     robot = flexdyn_ros.load("two_link")
     with pytest.warns(FlexdynWarning, match="no-such-compiler"):
         assert export.specialized(robot) is robot
-    compiler.find_compiler.cache_clear()
+    library.find_compiler.cache_clear()
 
 
 @needs_compiler
 def test_a_compiler_that_fails(monkeypatch, tmp_path):
-    from flexdyn_ros.export.native import compiler
+    from flexdyn_ros.export.native import library
 
     fake = tmp_path / "cc"
     fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo fake 1 && exit 0\necho sorry >&2\nexit 1\n')
     fake.chmod(0o755)
-    compiler.find_compiler.cache_clear()
+    library.find_compiler.cache_clear()
     monkeypatch.setenv("CC", str(fake))
     robot = flexdyn_ros.load("two_link")
     with pytest.warns(FlexdynWarning, match="sorry"):
         assert export.specialized(robot) is robot
-    compiler.find_compiler.cache_clear()
+    library.find_compiler.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         monkeypatch.delenv("CC")

@@ -41,9 +41,9 @@ def test_the_simulator_steps_by_the_compiled_dynamics():
 
 
 def test_without_a_compiler_it_simulates_as_before(monkeypatch):
-    from flexdyn_ros.export.native import compiler
+    from flexdyn_ros.export.native import library
 
-    compiler.find_compiler.cache_clear()
+    library.find_compiler.cache_clear()
     monkeypatch.setenv("CC", "no-such-compiler")
     assert positions(True)[1] != "NativeFunctions"
-    compiler.find_compiler.cache_clear()
+    library.find_compiler.cache_clear()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from flexdyn_ros.export.c_code.example import example, readme
 from flexdyn_ros.export.c_code.program import DEFAULT_VERBS, program
+from flexdyn_ros.export.files import write_all
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP
-from flexdyn_ros.export.writing import write_all
 from flexdyn_ros.robot.verbs import Robot
 
 

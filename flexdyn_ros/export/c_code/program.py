@@ -11,9 +11,8 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, not_read, text_of
-from flexdyn_ros.export.names import c_name, chosen_names
-from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function
-from flexdyn_ros.export.tracing.events import event_indicators
+from flexdyn_ros.export.files import c_name, chosen_names
+from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function, event_indicators
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
 from flexdyn_ros.robot.verbs import Robot

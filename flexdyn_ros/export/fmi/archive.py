@@ -11,12 +11,10 @@ from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError, needs
-from flexdyn_ros.export.fmi.description import model_description, token_of
-from flexdyn_ros.export.fmi.terminals import terminals_and_icons
+from flexdyn_ros.export.files import chosen_names, replacing
+from flexdyn_ros.export.fmi.description import model_description, terminals_and_icons, token_of
 from flexdyn_ros.export.fmi.variables import Variable
-from flexdyn_ros.export.names import chosen_names
-from flexdyn_ros.export.native.compiler import Compiler, find_compiler
-from flexdyn_ros.export.writing import replacing
+from flexdyn_ros.export.native.library import Compiler, find_compiler
 
 VERSIONS = ("2.0", "3.0")
 PLATFORMS = ("host", "win64")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import ExportError, FlexdynWarning
-from flexdyn_ros.export.c_code.program import program
+from flexdyn_ros.export.c_code.dialects import Vectors
+from flexdyn_ros.export.c_code.program import Program, program
+from flexdyn_ros.export.c_code.text import not_read, text_of
 from flexdyn_ros.export.native.calls import bound_calls, call_sources
-from flexdyn_ros.export.native.compiler import find_compiler
 from flexdyn_ros.export.native.kernels import entries as kernels
-from flexdyn_ros.export.native.lanes import lane_sources
-from flexdyn_ros.export.native.library import library_of
-from flexdyn_ros.export.native.steps import native_motion, step_sources, takes_steps
-from flexdyn_ros.export.tracing.equations import INNER
+from flexdyn_ros.export.native.library import find_compiler, library_of
+from flexdyn_ros.export.tracing.equations import INNER, Equations
 from flexdyn_ros.families.packing import Header
+from flexdyn_ros.numerics.stepping.table import ACCELERATE
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
@@ -139,3 +141,83 @@ class NativeFunctions:
 
 
 FamilyFunctions.register(NativeFunctions)
+
+
+#: samples that go together
+LANES = 8
+
+
+def lane_sources(robot: Robot) -> tuple[dict[str, str], int]:
+    """C files {name: text}, and numbers of work memory for rows."""
+    equations, parts, work = Equations(robot), [], 0
+    for verb in ("inverse_dynamics", "forward_dynamics"):
+        function = equations.function(verb)
+        text = text_of(function, "lanes", Vectors())
+        inputs = ", ".join(f"const vec *{name}" for name, _ in function.inputs)
+        (output,) = (name for name, _ in function.outputs)
+        calls = "\n".join(f"    {call}" for call in text.calls)
+        unused = not_read((*(name for name, _ in function.inputs), output, "work"), calls)
+        parts += [
+            *text.pieces,
+            f"static void lanes_{verb}({inputs}, vec *{output}, vec *work)\n{{\n{unused}{calls}\n}}\n",
+        ]
+        work = max(work, text.work)
+    sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu}
+    folder = files("flexdyn_ros.export.native") / "sources"
+    source = "\n".join(
+        [
+            '#include "lanes.h"\n',
+            *(f"#define {key} {size}" for key, size in sizes.items()),
+            "",
+            *parts,
+            (folder / "rows.c").read_text(encoding="utf-8"),
+        ]
+    )
+    return {"lanes.h": (folder / "lanes.h").read_text(encoding="utf-8"), "rows.c": source}, LANES * work
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A function of a library, as `Motion.functions` holds compiled ones; function: what it stands for."""
+
+    address: int
+    function: Callable[..., int]
+
+
+def takes_steps(robot: Robot) -> bool:
+    """Whether the steps of a robot may call a library: nothing else reads what its dynamics left behind."""
+    motion = robot.motion
+    return motion is not None and not motion.losses_follow
+
+
+def step_sources(robot: Robot, made: Program) -> dict[str, str]:
+    """C files {name: text} beside those of the robot."""
+    motion = robot.motion
+    assert motion is not None
+    header = [
+        f'#include "{made.name}.h"',
+        f"#define NV {robot.nv}",
+        f"#define OTHERS_WORK {motion.work_size}",
+        f"#define ACCELERATE {made.name}_accelerate",
+        f"#define ACCELERATE_IMPLICITLY {made.name}_accelerate_implicitly",
+    ]
+    source = (files("flexdyn_ros.export.native") / "sources" / "steps.c").read_text(encoding="utf-8")
+    return {"steps.h": "\n".join(header) + "\n", "steps.c": source}
+
+
+def native_motion(general: Motion, address: int, work: int, keep: object) -> Motion:
+    """The motion of a robot with the function of a library at an address, which takes so much work memory."""
+
+    def place(names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        found, bodies, points = general.place(names)
+        return (native if found is general else found), bodies, points
+
+    accelerate = _Loaded(address, general.functions[ACCELERATE].function)
+    native = replace(
+        general,
+        functions={**general.functions, ACCELERATE: accelerate},  # type: ignore[dict-item]
+        work_size=general.work_size + work,
+        place=place,
+        keep=(general.keep, keep),
+    )
+    return native

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
 from flexdyn_ros.export.tracing.parameters import Parameters
 from flexdyn_ros.numerics.stepping import table as at
-from flexdyn_ros.numerics.tracing.graph import Graph, objects
+from flexdyn_ros.numerics.tracing.graph import CONSTANT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
 from flexdyn_ros.robot.motion import Motion
@@ -267,3 +267,37 @@ def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np
     addresses = (x.ctypes.data for x in (q, v, out))
     _called(motion, at.ENERGIES)(motion.robot, work.ctypes.data, 0.0, *addresses)
     return out
+
+
+def event_indicators(equations: Equations, *, with_oil: bool = False) -> Function:
+    """Numbers (n,) whose zeros are events of the motion; n may be 0.
+
+    Those are the differences that kernels of `Motion.switches` compare to find accelerations: at stops of
+    soft sections, where wheels lift, at edges of a road and, with the oil of cylinders, of valves. Inputs are
+    those of forward dynamics, or q, v, oil, valves.
+    """
+    function = equations.function("oil_motion" if with_oil else "forward_dynamics")
+    graph, modules = function.graph, set(equations.motion.switches)
+    found: dict[int, None] = {}
+    for i in graph.needed(function.results):
+        operation, *rest = graph.nodes[i]
+        if operation == "select" and modules & graph.choosers[rest[0]]:
+            found |= dict.fromkeys(_differences(graph, rest[0]))
+    return Function("event_indicators", graph, function.inputs, (("indicators", (len(found),)),), list(found))
+
+
+def _differences(graph: Graph, condition: int) -> Iterator[int]:
+    """Nodes that change their sign where a condition may begin or cease to hold."""
+    operation, *rest = graph.nodes[condition]
+    if operation in ("lt", "le"):
+        a, b = sorted(rest)
+        if not (graph.is_constant(a) and graph.is_constant(b)):
+            yield graph.index(_number(graph, a) - _number(graph, b))
+    elif operation in ("and", "or", "not"):
+        for i in rest:
+            yield from _differences(graph, i)
+
+
+def _number(graph: Graph, i: int) -> Any:
+    operation, *rest = graph.nodes[i]
+    return float(rest[0]) if operation == CONSTANT else Number(graph, i)

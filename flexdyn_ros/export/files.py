@@ -1,10 +1,13 @@
-"""Names in exported files: those that are chosen, and those that C and its files can have."""
+"""Exported files: the names that they and what is in them can have, and writing all of them or none."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from flexdyn_ros.errors import ExportError, UnknownNameError
+from flexdyn_ros.writing import beside, sync
 
 _KEYWORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int "
@@ -51,3 +54,35 @@ def chosen_names(what: str, given: Sequence[str] | str, known: Sequence[str]) ->
     for name in names:
         UnknownNameError.check(what, name, known)
     return names
+
+
+def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
+    """Write files into a folder: all, or none where that fails.
+
+    Raises
+    ------
+    ExportError
+    """
+    paths = [folder / name for name in files]
+    with replacing(*paths) as drafts:
+        for draft, text in zip(drafts, files.values(), strict=True):
+            draft.write_text(text, encoding="utf-8")
+    return paths
+
+
+@contextmanager
+def replacing(*paths: Path) -> Iterator[list[Path]]:
+    """Paths to write to, in the place of files of one folder, which is made; ExportError if it cannot be
+    written to."""
+    folder = paths[0].parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            drafts = [stack.enter_context(beside(path)) for path in paths]
+            yield drafts
+            # a full disk is told before the first file is replaced
+            for draft in drafts:
+                sync(draft)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ExportError(f"{folder} cannot be written to: {reason}; expected a folder of yours") from error
