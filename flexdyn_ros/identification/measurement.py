@@ -120,7 +120,7 @@ class Measurement:
             ("q", q, robot.q_names, ""), ("v", v, robot.v_names, ".velocity"),
             ("a", a, robot.v_names, ".acceleration"), ("tau", tau, robot.effort_names, ".effort"),
         )  # fmt: skip
-        columns: dict[str, Any] = {}
+        columns: dict[str, object] = {}
         for label, values, names, ending in parts:
             if values is not None:
                 array = numbers(values, f"{name}: {label}", len(names))
@@ -279,7 +279,7 @@ def measurements_of(robot: Robot, data: object) -> tuple[Measurement, ...]:
         return (data,)
     if isinstance(data, Trajectory):
         return (Measurement.of_trajectory(data),)
-    if isinstance(data, str | PathLike[str]):
+    if isinstance(data, str | PathLike):
         return (Measurement.read(data),)
     if isinstance(data, Iterable) and not isinstance(data, Mapping):
         found = tuple(m for item in data for m in measurements_of(robot, item))

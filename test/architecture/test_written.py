@@ -18,7 +18,8 @@ WRITES = {
 #: where what is written is no file of a user's: in folders that pass, caches with their own renaming,
 #: streams, recordings of nodes, which stay readable as far as they went
 ELSEWHERE = {
-    "writing.py", "export/files.py", "cli/ros/up.py", "export/native/library.py", "export/fmi/archive.py", "export/fmi/robot.py",
+    "writing.py", "export/files.py", "cli/ros/up.py", "export/native/library.py", "export/fmi/archive.py",
+    "export/fmi/robot.py",
     "view/panels/run.py", "identification/urdf/writing.py", "simulation/recordings/bag.py",
     "view/files/kept.py", "description/urdf/xacro_cache.py",
 }  # fmt: skip
