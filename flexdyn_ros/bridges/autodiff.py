@@ -15,7 +15,7 @@ from flexdyn_ros.errors import UnknownNameError, needs
 from flexdyn_ros.robot.verbs import Robot
 
 #: a function that JAX differentiates: arrays in, one array out
-JaxFunction = Callable[..., Any]
+JaxFunction = Callable[..., object]
 #: values of a verb from (batch, n) arrays, and its derivatives by each argument, (batch, out, n)
 Slopes = Callable[..., Sequence[np.ndarray]]
 
@@ -117,7 +117,7 @@ def _differentiable(robot: Robot, value: Callable[..., np.ndarray], slopes: Slop
     return call
 
 
-def _unit(robot: Robot, arguments: Sequence[Any]) -> list[np.ndarray]:
+def _unit(robot: Robot, arguments: Sequence[object]) -> list[np.ndarray]:
     """float64 arguments; quaternions of float32 are of unit length to float64 again."""
     q, *others = (np.array(x, dtype=np.float64) for x in arguments)
     for first, _ in _quaternions(robot):

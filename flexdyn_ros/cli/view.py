@@ -144,7 +144,7 @@ def view(
         viewer.close()
 
 
-def _check_sources(given: dict[str, Any]) -> None:
+def _check_sources(given: dict[str, object]) -> None:
     """One source of motion at most."""
     named = [option for option, value in given.items() if value not in (None, False)]
     if len(named) > 1:

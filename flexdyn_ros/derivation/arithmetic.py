@@ -72,7 +72,7 @@ class Polynomials:
         import sympy
         from sympy.polys.rings import ring
 
-        self._meaning: dict[str, Any] = {}
+        self._meaning: dict[str, object] = {}
         for i, (joint, position) in enumerate(zip(arm.joints, symbols.positions, strict=True), start=1):
             if joint.revolute:
                 self._meaning |= {f"_s{i}": sympy.sin(position), f"_c{i}": sympy.cos(position)}

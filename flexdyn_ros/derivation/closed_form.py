@@ -76,7 +76,7 @@ class Derivation:
 
         return self.M * sympy.Matrix(self.a) + self.c + self.g
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain data for JSON: expressions as text that sympy reads, counts by name."""
         return plain(self)
 
@@ -171,7 +171,7 @@ def count_lines(counts: Counts) -> list[str]:
     return [f"{label:52} {count}" for label, count in zip(COUNT_LABELS, counts, strict=True)]
 
 
-def plain(d: Derivation) -> dict[str, Any]:
+def plain(d: Derivation) -> dict[str, object]:
     """Plain data for JSON."""
     n = len(d.coordinates)
     return {

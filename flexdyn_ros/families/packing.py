@@ -15,7 +15,7 @@ class Header:
     """
 
     def __init__(self, *words: Any, size: int = 0) -> None:
-        self._kept: dict[int, Any] = {}
+        self._kept: dict[int, object] = {}
         self.words = np.zeros(max(size, len(words)), dtype=np.int64)
         self.address = int(self.words.ctypes.data)
         self.put(dict(enumerate(words)))

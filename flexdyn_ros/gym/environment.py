@@ -24,7 +24,7 @@ class Environment(gymnasium.Env):
     task : Task, or one of the names Slew, SoftReach, PlatformBalance
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - gymnasium's own
+    metadata: dict[str, object] = {"render_modes": []}  # noqa: RUF012 - gymnasium's own
 
     def __init__(self, task: Task | str) -> None:
         self.task = _task_of(task)
@@ -34,14 +34,14 @@ class Environment(gymnasium.Env):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, object]]:
         """The observation at a random start, and what else is known of it: the goal."""
         super().reset(seed=seed)
         self._q, self._v, self._goal = (part[None] for part in self.task.start(self.np_random))
         self._count = 0
         return _seen(self.task, self._q, self._v, self._goal)[0], {"goal": self._goal[0].copy()}
 
-    def step(self, action: object) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[Any, float, bool, bool, dict[str, object]]:
         """Hold an action (acts,), clipped to -1 and 1, for its time: (observation, reward, lost, time over,
         {})."""
         row = np.asarray(action, dtype=float)[None]
@@ -58,7 +58,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
     An episode that ended starts anew with the next step, whose action is ignored (gymnasium's NEXT_STEP).
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    metadata: dict[str, object] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(self, task: Task | str, num_envs: int = 1) -> None:
         self.task, self.num_envs = _task_of(task), num_envs
@@ -73,7 +73,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, object] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, object]]:
         """Observations (n, sees) at random starts, and the goals."""
         if seed is not None or not self._rngs:
             first = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
@@ -84,7 +84,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
         self._counts[:], self._ended[:] = 0, False
         return _seen(self.task, self._q, self._v, self._goal), {"goal": self._goal.copy()}
 
-    def step(self, actions: object) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: object) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
         """Hold actions (n, acts) for their time; see `Environment.step`."""
         rows = np.array(actions, dtype=float)
         self._q, self._v, seen, reward, lost = _moved(self.task, self._q, self._v, self._goal, rows)

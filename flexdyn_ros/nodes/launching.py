@@ -58,7 +58,7 @@ def check_packages(who: str, packages: Sequence[str]) -> None:
         raise RuntimeError(f"{who} needs {', '.join(missing)}, not installed here: apt install {debian}")
 
 
-def clock_and_frames() -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+def clock_and_frames() -> tuple[list[object], dict[str, object], dict[str, object]]:
     """Arguments `use_sim_time`, `use_clock` and `frame_prefix`; what the two first mean as parameters of the
     simulator, and the third as one of all nodes that name frames."""
     from launch.substitutions import AndSubstitution, LaunchConfiguration, NotSubstitution

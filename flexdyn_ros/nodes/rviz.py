@@ -33,7 +33,7 @@ def rviz_configuration(description: RobotDescription) -> Path:
     raise DescriptionError("no rviz configuration", value=name, expected="the files of rviz/, installed")
 
 
-def rviz_arguments() -> list[Any]:
+def rviz_arguments() -> list[object]:
     """`rviz` and `rviz_config_file`."""
     from flexdyn_ros.nodes.launching import argument
 
@@ -77,7 +77,7 @@ def _start(
     use_sim_time: object,
     with_state_publisher: bool,
     xacro: Any = None,
-) -> list[Any]:
+) -> list[object]:
     """The nodes, now that the arguments have values."""
     if wanted.perform(context) != "true":
         return []

@@ -72,7 +72,7 @@ def finite_number(value: Any, name: str) -> float:
     return float(number)
 
 
-def by_name(value: Any, name: str, content: str) -> Mapping[str, Any]:
+def by_name(value: Any, name: str, content: str) -> Mapping[str, object]:
     """`value`, a mapping whose keys are names; an empty one for None.
 
     Raises

@@ -87,7 +87,7 @@ def watches(events: Any) -> list[Watch]:
     """Watches of one callable or a sequence of them; names are those of the functions, numbered where they
     repeat.
     """
-    functions: Sequence[Any] = (events,) if callable(events) else tuple(events)
+    functions: Sequence[object] = (events,) if callable(events) else tuple(events)
     found: list[Watch] = []
     taken: set[str] = set()
     for i, function in enumerate(functions):

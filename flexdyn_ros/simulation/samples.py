@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError
-from flexdyn_ros.robot.results import Energy
+from flexdyn_ros.robot.results import Deflection, Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 
@@ -105,7 +105,7 @@ class Samples:
         """Poses (n, 4, 4) of a frame in the world [m]."""
         return self._its_robot().frames(self.q, name)
 
-    def deflections(self, stations: Sequence[float] | None = None) -> dict[str, Any]:
+    def deflections(self, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
         """Deflections of the flexible links at every sample, as of `Robot.deflections`."""
         return self._its_robot().deflections(self.q, stations)
 

@@ -41,7 +41,7 @@ def simulate(
     | Callable[[float, np.ndarray, np.ndarray], Any]
     | ValveOpenings
     | None = None,
-    wrenches: Mapping[str, Any] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
+    wrenches: Mapping[str, object] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
     prescribed: Callable[[float], tuple[Any, Any, Any]]
     | Mapping[str, Callable[[float], tuple[Any, Any, Any]]]
     | None = None,

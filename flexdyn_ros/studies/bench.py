@@ -100,12 +100,12 @@ class Bench:
 
     # ---- a point ----
 
-    def compute(self, point: Mapping[str, Any]) -> dict[str, Any]:
+    def compute(self, point: Mapping[str, Any]) -> dict[str, object]:
         """Results of a point, plain numbers, texts and nested lists, by name; `Trajectory`s as they are."""
         arguments = dict(self.study.arguments)
-        options: dict[str, Any] = {}
-        urdf: dict[str, Any] = {}
-        payloads: dict[str, dict[str, Any]] = {}
+        options: dict[str, object] = {}
+        urdf: dict[str, object] = {}
+        payloads: dict[str, dict[str, object]] = {}
         for p in self.study.parameters:
             for path, value in _settings(p.sets, point[p.name]):
                 payload = _PAYLOAD.fullmatch(path)

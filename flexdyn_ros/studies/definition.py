@@ -150,7 +150,7 @@ class _Place:
     def __init__(self, file: str | None, lines: Mapping[str, int]) -> None:
         self.file, self.lines = file or "<study>", lines
 
-    def at(self, element: str) -> dict[str, object]:
+    def at(self, element: str) -> dict[str, Any]:
         line = self.lines.get(element, self.lines.get(element.split("/")[0]))
         return {"file": self.file, "line": line, "element": element}
 
@@ -159,7 +159,7 @@ class _Reader:
     """The tree of a study on its way to the record."""
 
     def __init__(
-        self, tree: dict[str, object], file: str | None, lines: Mapping[str, int] | None = None
+        self, tree: dict[str, Any], file: str | None, lines: Mapping[str, int] | None = None
     ) -> None:
         self.tree, self.file = tree, file
         self.folder = Path(file).resolve().parent if file else Path.cwd()
@@ -225,7 +225,7 @@ class _Reader:
             self.fail(f"'{key}' is not a text", key, value, "a text")
         return str(value).strip()
 
-    def mapping(self, key: str) -> dict[str, object]:
+    def mapping(self, key: str) -> dict[str, Any]:
         value = self.tree.get(key) or {}
         if not isinstance(value, Mapping):
             self.fail(f"'{key}' is not a mapping", key, value, "names and values")
@@ -241,7 +241,7 @@ class _Reader:
         beside = self.folder / name
         return str(beside) if beside.is_file() else name
 
-    def design(self) -> dict[str, object]:
+    def design(self) -> dict[str, Any]:
         design = self.mapping("design")
         kind = design.get("kind")
         if kind not in DESIGNS:
@@ -263,7 +263,7 @@ class _Reader:
                 self.fail("a list has points", "design/points", points, "a list of {name: value}")
         return design
 
-    def whole(self, tree: dict[str, object], key: str, default: int | None, low: int, high: int) -> None:
+    def whole(self, tree: dict[str, Any], key: str, default: int | None, low: int, high: int) -> None:
         value = tree.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             self.fail(f"'{key}' is not a whole number", f"design/{key}", value, f"{low} to {high}")

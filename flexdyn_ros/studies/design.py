@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -15,16 +14,16 @@ from flexdyn_ros.studies.definition import MOST_POINTS, Study
 class Design:
     """Points (n) of a study, in order: `point(i)` is a mapping from the names of parameters to values."""
 
-    def __init__(self, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
         self.names, self.rows = tuple(names), rows
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def point(self, i: int) -> dict[str, Any]:
+    def point(self, i: int) -> dict[str, object]:
         return dict(zip(self.names, self.rows[i], strict=True))
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, object]]:
         return (self.point(i) for i in range(len(self)))
 
 

@@ -140,7 +140,7 @@ def _optimised(study: Study, store: Store, computing: Computing, total: int) -> 
     from flexdyn_ros.studies.optimisation import Optimisation
 
     search = Optimisation(study)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     size = study.design["batch"]
     design = Design(study.names, rows)
     known = store.rows()

@@ -35,14 +35,14 @@ class Optimisation:
             direction=None if several else next(iter(study.objectives.values())),
             sampler=sampler,
         )
-        self._trials: list[Any] = []
+        self._trials: list[object] = []
 
-    def ask(self, count: int) -> list[tuple[Any, ...]]:
+    def ask(self, count: int) -> list[tuple[object, ...]]:
         """The next points."""
         self._trials = [self._search.ask() for _ in range(count)]
         return [self._point(trial) for trial in self._trials]
 
-    def _point(self, trial: Any) -> tuple[Any, ...]:
+    def _point(self, trial: Any) -> tuple[object, ...]:
         point = []
         for p in self._study.parameters:
             spread = p.spread
@@ -58,7 +58,7 @@ class Optimisation:
                 point.append(spread.at(trial.suggest_float(p.name, 1e-9, 1.0 - 1e-9)))
         return tuple(point)
 
-    def tell(self, results: list[Mapping[str, Any]]) -> None:
+    def tell(self, results: list[Mapping[str, object]]) -> None:
         """Results of the points of the last `ask`, in their order; those without the objectives failed."""
         for trial, found in zip(self._trials, results, strict=True):
             values = [found.get(name) for name in self._study.objectives]

@@ -129,7 +129,7 @@ class RobotDescription:
     road: Road | None = None
     drive: Drive | None = None
     platform: Platform | None = None
-    extras: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    extras: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     kind: str = "tree"
     overrides: tuple[Override, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ class RobotDescription:
         for name in ("flexible_links", "extras"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Read-only mappings do not pickle; plain ones do."""
         state = {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
         return state | {"flexible_links": dict(self.flexible_links), "extras": dict(self.extras)}

@@ -71,7 +71,7 @@ def _shown(raw: object) -> Any:
     return raw[:200] + "..." if isinstance(raw, str) and len(raw) > 200 else raw
 
 
-def complete(statement: Statement) -> dict[str, Any]:
+def complete(statement: Statement) -> dict[str, object]:
     """All settings of the element by name, with defaults filled in.
 
     Refuses missing required attributes, groups that exclude each other, and attributes that have a meaning
@@ -119,7 +119,7 @@ def _check_condition(statement: Statement, attribute: Attribute, values: dict[st
             statement.fail(message, attribute.name, expected(attribute))
 
 
-class Lines(dict[str, Any]):
+class Lines(dict[str, object]):
     """A mapping read from YAML that knows the line of each key."""
 
     def __init__(self) -> None:

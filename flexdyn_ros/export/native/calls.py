@@ -43,7 +43,7 @@ def call_sources(robot: Robot, made: Program) -> dict[str, str]:
     return {"calls.h": "\n".join(lines) + "\n", "call.c": source}
 
 
-def bound_calls(functions: Any, library: ctypes.PyDLL, work: int) -> dict[str, Callable[..., Any]]:
+def bound_calls(functions: Any, library: ctypes.PyDLL, work: int) -> dict[str, Callable[..., object]]:
     """The verbs of the robot over `functions`, by name.
 
     What they do not take (batches, lists, keywords, states that are none) goes to the methods of the robot.
@@ -52,7 +52,7 @@ def bound_calls(functions: Any, library: ctypes.PyDLL, work: int) -> dict[str, C
     make = library.flexdyn_bound
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_int, ctypes.py_object]
     robot = functions.general
-    shapes: dict[str, Any] = {"inverse_dynamics": robot.nu, "forward_dynamics": robot.nv}
+    shapes: dict[str, object] = {"inverse_dynamics": robot.nu, "forward_dynamics": robot.nv}
     shapes["mass_matrix"] = (robot.nv, robot.nv)
     found = {}
     for number, verb in enumerate(_VERBS):

@@ -139,7 +139,7 @@ def _columns(P: np.ndarray) -> list[int]:
 
 def _rates(
     P: list[float], state: dict[int, object], valve: object, y: object, v: np.ndarray
-) -> dict[int, Any]:
+) -> dict[int, object]:
     """Rates of a cylinder's state by columns."""
     u = smaller(larger(valve, -1.0), 1.0)
     follows = P[at.SPOOL_FREQUENCY] <= 0.0 and P[at.SPOOL_TIME] <= 0.0

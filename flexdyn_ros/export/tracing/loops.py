@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.export.tracing.equations import Function
@@ -30,7 +29,7 @@ class Loops:
         self._start: list[int] = []
         self._inputs: list[int] = []
 
-    def again(self, going: Number, values: tuple[object, ...]) -> tuple[bool, tuple[Any, ...]]:
+    def again(self, going: Number, values: tuple[object, ...]) -> tuple[bool, tuple[object, ...]]:
         """One round is traced: between the first call and the second."""
         indices = [self._graph.index(x) for x in (going, *values)]
         if not self._start:

@@ -7,7 +7,6 @@ at two places give the line; at a third it is checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class Parameters:
             return ()
         p = graph.inputs("p", len(self.chosen), constant=True)
         for address, numbers, slopes in self._lines:
-            block: list[Any] = numbers.tolist()
+            block: list[object] = numbers.tolist()
             for i, k in zip(*np.nonzero(slopes), strict=True):
                 # a number that is the parameter itself stays so to the last digit
                 if (

@@ -72,7 +72,7 @@ class Hydraulics:
         model = build_hydraulics(description)
         return None if model is None else cls(model)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Hydraulics, (self.model,)
 
     def with_tolerances(self, rtol: float, atol: float) -> Hydraulics:

@@ -197,7 +197,7 @@ class LegFunctions(FamilyFunctions):
         return both[0].reshape(shape), both[1].reshape(shape)
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
     ) -> Reactions:
         """Forces and moments in all joints of the legs for a motion; see `Reactions`.
 

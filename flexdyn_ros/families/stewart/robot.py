@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         self._manifold = pose_manifold(self.gravity)
 
     @property
-    def recipe(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[object, ...]:
         return (self.description, self.payloads, self.changes)
 
     # ---- what the robot is ----
@@ -273,7 +273,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         return K, D
 
     def rest(
-        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
+        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, object] | None
     ) -> Equilibrium:
         still = np.zeros(6)
         if not tau.any() and not wrenches and self.gravity.any() and not held.all():

@@ -94,7 +94,7 @@ class TreeFunctions(EntryFunctions):
         """What other formulations make beside the tree."""
 
     @property
-    def recipe(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[object, ...]:
         return self.description, self.payloads, self.sections, self.changes
 
     @cached_property

@@ -228,7 +228,7 @@ class MobileFunctions(TreeFunctions):
         tau: Any,
         a: np.ndarray,
         given: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         if given[self.rolling.eliminated].any():
             return partial_motion(self.robot, q, v, tau, a, given, wrenches)

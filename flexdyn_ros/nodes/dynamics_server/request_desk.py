@@ -53,7 +53,7 @@ class RequestDesk:
     def __init__(
         self,
         node: Any,
-        robots: Mapping[str, Any],
+        robots: Mapping[str, object],
         settings: DynamicsServerParameters,
         turns: Turns,
         count: Callable[[str, Any], None],

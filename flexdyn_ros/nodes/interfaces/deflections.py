@@ -44,5 +44,5 @@ def _link(name: str, frame: str, length: float, d: Any, row: tuple[int, ...]) ->
     )
 
 
-def _vectors(rows: np.ndarray) -> list[Any]:
+def _vectors(rows: np.ndarray) -> list[object]:
     return [vector_message(x) for x in rows.tolist()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import yaml
 from rclpy.node import Node
@@ -96,7 +95,7 @@ def parse_xacro(entries: tuple[str, ...]) -> dict[str, str]:
     return arguments
 
 
-def parse_options(entries: tuple[str, ...]) -> dict[str, Any]:
+def parse_options(entries: tuple[str, ...]) -> dict[str, object]:
     """Settings from entries path=value, the value being YAML.
 
     Raises
@@ -104,7 +103,7 @@ def parse_options(entries: tuple[str, ...]) -> dict[str, Any]:
     ParameterError
         If an entry has no "=" or its value is no YAML.
     """
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     for entry in entries:
         path, equals, text = entry.partition("=")
         if not equals or not path.strip():

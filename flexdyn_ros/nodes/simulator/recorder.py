@@ -98,7 +98,7 @@ class Recorder:
         # a node that ends by a signal is not cleaned up
         atexit.register(self.close)
 
-    def maker(self, make: Callable[..., object]) -> Callable[..., Any]:
+    def maker(self, make: Callable[..., object]) -> Callable[..., object]:
         """`make(kind, topic, qos)` for publishers that record what they publish while they are active."""
 
         def make_recorded(kind: object, topic: str, qos: object) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -83,7 +82,9 @@ def mistakes_of_file(path: Path, started: Iterable[str] = ()) -> Iterator[str]:
             yield f"{path}: {UnknownNameError('node', node, [*NODES, *OTHER_NODES])}"
 
 
-def _sections(content: Mapping[object, object], above: str) -> Iterator[tuple[str, Mapping[Any, Any] | None]]:
+def _sections(
+    content: Mapping[object, object], above: str
+) -> Iterator[tuple[str, Mapping[object, object] | None]]:
     """Sections of a parameter file by the names of their nodes; None: one that leads nowhere."""
     for key, value in content.items():
         if key == "ros__parameters":

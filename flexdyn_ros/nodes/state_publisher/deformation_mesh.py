@@ -73,7 +73,7 @@ class DeformationMesh:
 
     def __init__(self, description: RobotDescription) -> None:
         self._description = description
-        self._shape: tuple[Any, ...] = ()
+        self._shape: tuple[object, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
         self.top = 0.0
 

@@ -52,7 +52,7 @@ class LegMarkers:
             (name, value) for name, value in zip(names, values, strict=False) if name in self._frames
         )
 
-    def markers(self) -> list[Any]:
+    def markers(self) -> list[object]:
         """What is known of each leg."""
         made = []
         for number, (name, frame) in enumerate(self._frames.items()):

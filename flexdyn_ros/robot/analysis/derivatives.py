@@ -31,7 +31,7 @@ def inverse_derivatives_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`Robot.inverse_dynamics_derivatives`."""
     robot, nv = functions.robot, functions.nv
-    motion: dict[str, Any] = {"q": (q, functions.nq), "v": (v, nv), "a": (a, nv)}
+    motion: dict[str, object] = {"q": (q, functions.nq), "v": (v, nv), "a": (a, nv)}
     direct = functions.effort_names == functions.v_names
     if not direct:  # B(q) tau: the slopes of B belong to those of tau
         motion["tau"] = (robot.inverse_dynamics(q, v, a, wrenches), functions.nu)

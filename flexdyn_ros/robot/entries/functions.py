@@ -117,7 +117,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         tau: Any,
         a: np.ndarray,
         given: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         seeing, nv = self.seeing(wrenches or ()), self.nv
         tau = np.zeros(nv) if tau is None else tau

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numba
 import numpy as np
@@ -158,7 +157,7 @@ class Equations:
         """Derivatives of q, v and a by the directions: motions of q in its tangent space, then v, a."""
         nv, linear = self._functions.nv, self._rates()
         others = enumerate([*self._inputs["v"], *self._inputs["a"]])
-        seeds: dict[int, dict[int, Any]] = {x.index: {nv + j: 1.0} for j, x in others}
+        seeds: dict[int, dict[int, object]] = {x.index: {nv + j: 1.0} for j, x in others}
         for i, x in enumerate(self._q):
             seeds[x.index] = {}
             for j in range(nv):

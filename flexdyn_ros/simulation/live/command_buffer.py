@@ -248,7 +248,7 @@ class CommandBuffer:
         wall_time: float,
         meant_for: float = inf,
     ) -> None:
-        values: dict[str, Any] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
+        values: dict[str, object] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
         values["meant_for"] = meant_for
         for field, array in arrays.items():
             values[field] = 0.0 if array is None else array
@@ -322,7 +322,7 @@ class CommandBuffer:
             safe = base.with_rows(rows, **self._safety(self._at_first, rows, q))
             self._command = replace(safe, path=kept)
 
-    def _safety(self, what: str, rows: np.ndarray, q: np.ndarray) -> dict[str, Any]:
+    def _safety(self, what: str, rows: np.ndarray, q: np.ndarray) -> dict[str, object]:
         """Values of a command that holds coordinates where they are, frees or damps them; it does not age."""
         hold = what == "hold"
         here = np.where(self.positions[rows] >= 0, q[self.positions[rows]], 0.0)

@@ -151,7 +151,7 @@ def _pose(point: Any, i: int) -> np.ndarray:
     return pose
 
 
-def _vectors(points: list[Any], field: str) -> np.ndarray | None:
+def _vectors(points: list[object], field: str) -> np.ndarray | None:
     """Twists or their rates (n, 6), angular first; None if no point has any."""
     given = [getattr(point, field) for point in points]
     if not any(len(x) for x in given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 __all__ = ["Part", "Topic", "metadata_of"]
 
@@ -36,7 +36,7 @@ class Part:
         self.earliest, self.latest = min(self.earliest, stamp), max(self.latest, stamp)
         self.messages += 1
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Times and number, as of a file and of the whole."""
         return {
             "starting_time": {"nanoseconds_since_epoch": self.earliest},

@@ -56,7 +56,7 @@ class ImposedMotion:
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
         base: Drive | None,
     ) -> np.ndarray:
         """Efforts (nu,): tau, and those of the joints that let them follow at the state while the base is

@@ -6,7 +6,6 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 from flexdyn_ros.errors import DescriptionError, UnknownNameError
 
@@ -23,7 +22,7 @@ SHIPPED = {
 }
 
 
-def experiment(*results: str, **units: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def experiment(*results: str, **units: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Decorator that gives a function of studies the names of all its results that are single numbers, and
     the units of arguments and results: `@experiment("residual_swing", duration="s", residual_swing="m")`.
 
@@ -45,7 +44,7 @@ def experiment(*results: str, **units: str) -> Callable[[Callable[..., Any]], Ca
         if not isinstance(unit, str):
             raise TypeError(f"the unit of '{name}' is a text, not {unit!r}")
 
-    def mark(function: Callable[..., object]) -> Callable[..., Any]:
+    def mark(function: Callable[..., object]) -> Callable[..., object]:
         function.units, function.results = units, results  # type: ignore[attr-defined]
         return function
 
@@ -57,7 +56,7 @@ def shipped_experiments() -> dict[str, str]:
     return {name: (function_of(name).__doc__ or "").partition("\n")[0] for name in SHIPPED}
 
 
-def function_of(name: str, folder: str = "") -> Callable[..., Any]:
+def function_of(name: str, folder: str = "") -> Callable[..., object]:
     """The function of a shipped experiment, or of `module:function`; modules in `folder` are found first.
 
     Raises
@@ -89,7 +88,7 @@ def function_of(name: str, folder: str = "") -> Callable[..., Any]:
     return found
 
 
-def arguments_of(function: Callable[..., object]) -> tuple[dict[str, Any], bool]:
+def arguments_of(function: Callable[..., object]) -> tuple[dict[str, object], bool]:
     """Arguments of an experiment beside the robot, with their defaults, and whether it takes any name."""
     taken = list(inspect.signature(function).parameters.values())[1:]
     named = {

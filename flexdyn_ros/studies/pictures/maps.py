@@ -86,7 +86,7 @@ def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
     from matplotlib.lines import Line2D
 
     X = Y = worst = None
-    edges: list[Any] = []
+    edges: list[object] = []
     for name in n.study.feasible:
         values = n.numbers(name)[rows]
         for sign, bound, word in n.bounds(name):

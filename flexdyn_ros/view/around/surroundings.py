@@ -70,7 +70,7 @@ class Surroundings:
         disc = np.concatenate((ring[:AROUND], [[0.0, 0.0, 0.0]]))
         i = np.arange(AROUND)
         fan = np.stack((i, (i + 1) % AROUND, np.full(AROUND, AROUND)), -1)
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "material": EXACT, "lod": "off", "cast_shadow": False, "receive_shadow": False
         }  # fmt: skip
         flat = np.ones((RINGS, 3))

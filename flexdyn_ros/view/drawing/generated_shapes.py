@@ -143,12 +143,12 @@ def _arms(robot: Robot, link: str, frames: Sequence[str], radius: float) -> list
     return arms
 
 
-def _anchors(description: Any) -> dict[str, list[Any]]:
+def _anchors(description: Any) -> dict[str, list[object]]:
     """Points of links that are plates: the platform and the base of its legs."""
     if description.platform is None:
         return {}
     above = {joint.child: joint for joint in description.joints}
-    plates: dict[str, list[Any]] = {description.platform.link: []}
+    plates: dict[str, list[object]] = {description.platform.link: []}
     for leg in description.platform.legs:
         plates[description.platform.link].append(leg.anchor)
         joint = description.joint(leg.slider)

@@ -48,7 +48,7 @@ class Overlays:
             "/overlay/ball", radius=BALL * size, color=COLOURS["weight"], cast_shadow=False,
             receive_shadow=False, visible=False,
         )  # fmt: skip
-        self._labels: dict[str, Any] = {}
+        self._labels: dict[str, object] = {}
         if "pressures" in self._names:
             for frame in pressures_of(robot, rest_of(robot)):
                 self._labels[frame] = scene.add_label(f"/overlay/{frame}", "", visible=False)

@@ -85,7 +85,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         self._motions: list[tuple[Motion, Motion]] = []
 
     @property
-    def recipe(self) -> tuple[Any, ...]:
+    def recipe(self) -> tuple[object, ...]:
         return (self.description, self.tree, self.joints)
 
     # ---- what the robot is ----
@@ -183,7 +183,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         return self.tree.modal_integrals(link, stations)
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
     ) -> JointReactions:
         """Force and moment that every joint transmits to its child link, the motors' inertia left out; see
         `TreeFunctions.joint_reactions`."""
@@ -259,7 +259,9 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
 
     # ---- rows of the verbs ----
 
-    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    ) -> None:
         data = self._checked(rows, "q", "v", "a")
         n, nq = self.tree.nv, self.tree.nq
         loads = flat_wrenches(rows, wrenches)
@@ -269,7 +271,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         tau[:, n:] = self.joints.inertia * data["a"][:, n:]
         self.joints.add_pull(data["q"], data["v"], -1.0, tau)
 
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         data = self._checked(rows, "q", "v", "tau")
         n, nq = self.tree.nv, self.tree.nq
         force = data["tau"].copy()
@@ -344,7 +346,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         motors = data["q1"][:, nq:] - data["q0"][:, nq:] + turned
         return np.concatenate([inner, motors], axis=1)
 
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
         data = self._checked(rows, "q", "v", "a")
         n, nq = self.tree.nv, self.tree.nq
         inner = self.tree.robot.inverse_dynamics_derivatives(

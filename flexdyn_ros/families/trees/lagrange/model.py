@@ -216,7 +216,7 @@ def _float_fields(
     gravity: ArrayLike,
     dof: np.ndarray | None,
     foreshortening: bool,
-) -> list[Any]:
+) -> list[object]:
     """The float arrays in the order of layout.FLOAT_FIELDS."""
     integrals = [x.integrals for x in links]
     at = [fields for _, fields in columns.stations]

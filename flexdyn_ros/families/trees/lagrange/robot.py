@@ -64,7 +64,7 @@ class LagrangianTreeFunctions(TreeFunctions):
         tau: Any,
         a: np.ndarray,
         given: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         return partial_motion(self.robot, q, v, tau, a, given, wrenches)
 
@@ -157,7 +157,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         tau: Any,
         a: np.ndarray,
         given: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
+        wrenches: Mapping[str, object] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         self._refuse_moments(wrench_rows(rows_with_wrenches(wrenches, q=(q, self.nq)), wrenches))
         return super().partial(q, v, tau, a, given, wrenches)

@@ -34,7 +34,7 @@ class PackedTree:
     """
 
     def __init__(
-        self, tree: RigidTree, entries: Any = verbs, numbers: int | None = None, words: Sequence[Any] = ()
+        self, tree: RigidTree, entries: Any = verbs, numbers: int | None = None, words: Sequence[object] = ()
     ) -> None:
         m = tree.model
         ints = np.concatenate([m.parent, m.joint_type, m.q_index, m.v_index, m.q_of_v])
