@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError
-from flexdyn_ros.identification.chosen import chosen_parameters
-from flexdyn_ros.identification.linear.models import linear_model
+from flexdyn_ros.identification.linear.models import chosen_parameters, linear_model
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 

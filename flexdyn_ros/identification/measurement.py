@@ -11,8 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.identification.faults import Fault, faults_of
-from flexdyn_ros.identification.files.simulated import columns_of
-from flexdyn_ros.identification.files.units import TIME_UNITS, factor_of
+from flexdyn_ros.identification.files.columns import TIME_UNITS, columns_of, factor_of
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory

@@ -269,5 +269,5 @@ def test_a_robot_without_parameters_is_told_what_its_family_must_offer():
         def parameters(self):
             raise UnsupportedError("not here")
 
-    with pytest.raises(UnsupportedError, match="'toy' of kind tree.*`regressor` and `with_parameters`"):
+    with pytest.raises(UnsupportedError, match=r"'toy' of kind tree.*`regressor` and `with_parameters`"):
         linear_model(Bare(name="toy", kind="tree"))

@@ -16,8 +16,7 @@ import numpy as np
 
 from flexdyn_ros.budget import MOST_BYTES, Budget
 from flexdyn_ros.errors import FlexdynWarning, StateError
-from flexdyn_ros.identification.files.columns import Table, is_time
-from flexdyn_ros.identification.files.simulated import columns_of
+from flexdyn_ros.identification.files.columns import Table, columns_of, is_time
 from flexdyn_ros.limited_process import Ended, run_limited
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation.trajectory import Trajectory

@@ -15,8 +15,7 @@ import numpy as np
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.escaping import from_csv_text
-from flexdyn_ros.identification.files.columns import Table
-from flexdyn_ros.identification.files.units import TIME_UNITS, UNITS
+from flexdyn_ros.identification.files.columns import TIME_UNITS, UNITS, Table
 
 __all__ = ["csv_table"]
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import FlexdynWarning, StateError
-from flexdyn_ros.identification.files.columns import Table
-from flexdyn_ros.identification.files.simulated import columns_of
+from flexdyn_ros.identification.files.columns import Table, columns_of
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.playback import choice_of_parts
 from flexdyn_ros.simulation.recordings.reading import Message, Recording

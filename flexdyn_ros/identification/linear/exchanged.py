@@ -11,9 +11,8 @@ from itertools import combinations
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
-from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.fitted import Samples
-from flexdyn_ros.identification.linear.models import LinearModel, linear_model
+from flexdyn_ros.identification.linear.models import LinearModel, bodies_and_joints, linear_model
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
 from flexdyn_ros.identification.linear.rows import Rows
 from flexdyn_ros.identification.measurement import Measurement

@@ -11,7 +11,6 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.identification.base import BaseParameters, reduced
-from flexdyn_ros.identification.chosen import bodies_and_joints, chosen_parameters
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.fitted import table_of
 from flexdyn_ros.identification.identified import Identified
@@ -19,7 +18,12 @@ from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.linear.exchanged import exchanged_positions, fits_poorly
 from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
-from flexdyn_ros.identification.linear.models import LinearModel, linear_model
+from flexdyn_ros.identification.linear.models import (
+    LinearModel,
+    bodies_and_joints,
+    chosen_parameters,
+    linear_model,
+)
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
 from flexdyn_ros.identification.linear.rows import Rows
 from flexdyn_ros.identification.linear.stribeck import stribeck_joints, stribeck_model, without_peak

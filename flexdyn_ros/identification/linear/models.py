@@ -1,14 +1,16 @@
-"""What a robot's efforts are linear in: numbers, regressor, and the robot with other numbers."""
+"""What a robot's efforts are linear in: numbers and which of them are chosen, regressor, and the robot with
+other numbers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.robot.parameters import Parameter, Regressor
+from flexdyn_ros.identification.inertial import is_inertial
+from flexdyn_ros.robot.parameters import Parameter, Regressor, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -64,3 +66,30 @@ class OwnModel(LinearModel):
         if checked:
             return self._robot.with_parameters(values)
         return Robot(self._robot.functions.with_parameters(values))
+
+
+def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]:
+    """The parameters of rigid bodies, joints, soft sections and wheels.
+
+    Those of beams hold the mode shapes, which a description with another stiffness chooses anew: they are
+    fitted as numbers of the description.
+    """
+    description = robot.description
+    owners = {joint.name for joint in description.joints} | {wheel.name for wheel in description.wheels}
+    owners |= {c.name for c in robot.coordinates if c.kind == "actuator"}
+    return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] in owners)
+
+
+def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
+    """The parameters of a robot that fit patterns, in their order; None: the inertial ones.
+
+    Raises
+    ------
+    UnknownNameError
+        For a pattern that fits none.
+    """
+    known = model.parameters
+    if patterns is None:
+        return tuple(p for p in known if is_inertial(p.name))
+    names = names_that_fit([p.name for p in known], patterns)
+    return tuple(p for p in known if p.name in names)

@@ -15,9 +15,8 @@ import numpy as np
 
 from flexdyn_ros.description.language.schema import begins_path
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import tensor_of, with_payloads
-from flexdyn_ros.identification.linear.models import linear_model
+from flexdyn_ros.identification.linear.models import bodies_and_joints, linear_model
 from flexdyn_ros.identification.output.described import described, unit_of
 from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load

@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.identification.files.readers import read_table
 from flexdyn_ros.identification.measurement import Measurement
-from flexdyn_ros.identification.output.ringing import vibrations
+from flexdyn_ros.identification.signals import vibrations
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 

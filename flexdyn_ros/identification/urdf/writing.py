@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from os import PathLike
 from pathlib import Path
@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.urdf import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
-from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import INERTIAL, about_com, is_inertial, with_payloads
-from flexdyn_ros.identification.linear.models import linear_model
+from flexdyn_ros.identification.linear.models import bodies_and_joints, linear_model
 from flexdyn_ros.identification.output.adjustable import path_of
 from flexdyn_ros.identification.output.sensors import SENSOR
 from flexdyn_ros.identification.urdf.markup import Element, Markup
-from flexdyn_ros.identification.urdf.places import places_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.verbs import Robot
@@ -217,3 +216,40 @@ def _check(identified: Fitted, path: Path) -> None:
         expected, found = (robot.inverse_dynamics(state, v, v[::-1]) for robot in (identified.robot, read))
         if np.abs(found - expected).max() > CLOSE * max(float(np.abs(expected).max()), 1e-9):
             raise StateError("the description that would be written does not give the identified robot")
+
+
+#: of a joint: part of the name and path below `joints.JOINT`
+_OF_JOINT = {
+    "rotor": "rotor.inertia",
+    "stiffness": "joint_spring.stiffness",
+    "elasticity_stiffness": "joint_elasticity.stiffness",
+    "elasticity_damping": "joint_elasticity.damping",
+}
+#: of a soft section: part of the name and attribute
+_OF_SECTION = {
+    "section_mass": "mass",
+    "stiffness": "stiffness",
+    "damping": "damping",
+    "bending_stiffness": "bending_stiffness",
+}
+_OF_WHEEL = {"suspension": ("stiffness", "damping"), "tyre": ("stiffness", "damping", "mass")}
+
+
+def places_of(description: RobotDescription) -> dict[str, str]:
+    """Paths of parameters, as options have them, by the parameters' names."""
+    return dict(_places(description))
+
+
+def _places(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    for joint in description.joints:
+        for part in ("damping", "friction"):
+            yield f"{joint.name}/{part}", f"urdf.joints.{joint.name}.dynamics.{part}"
+        for part, path in _OF_JOINT.items():
+            yield f"{joint.name}/{part}", f"joints.{joint.name}.{path}"
+    for section in description.sections:
+        for part, attribute in _OF_SECTION.items():
+            yield f"{section.joint}/{part}", f"joints.{section.joint}.section.{attribute}"
+    for wheel in description.wheels:
+        for element, parts in _OF_WHEEL.items():
+            for part in parts:
+                yield f"{wheel.name}/{element}_{part}", f"wheels.{wheel.name}.{element}.{part}"
