@@ -119,12 +119,13 @@ class Bag:
 
     def write(self, channel: int, data: bytes, stamp: int, sequence: int = 0) -> None:
         """Append a serialised message of a time [ns]."""
-        if self._folder is not None and self._is_full(stamp):
-            self._end()
-            self._begin(self._folder)
+        if self._folder is not None:
+            if self._is_full(stamp):
+                self._end()
+                self._begin(self._folder)
+            self._parts[-1].add(stamp)
+            self._counts[channel] += 1
         self._writer.add_message(channel, stamp, data, stamp, sequence)
-        self._parts[-1].add(stamp)
-        self._counts[channel] += 1
         now = time.monotonic()
         if now - self._flushed > self._interval:
             self.flush()
