@@ -61,7 +61,7 @@ class Limits:
         )  # fmt: skip
 
 
-def _told(given: Mapping[str, Any], kind: str, names: Sequence[str], own: np.ndarray) -> np.ndarray:
+def _told(given: Mapping[str, object], kind: str, names: Sequence[str], own: np.ndarray) -> np.ndarray:
     """The smaller of a joint's own limit and what is told: one number, one a joint, or by name."""
     if kind not in given:
         return own

@@ -112,7 +112,7 @@ def _raised_by(
     return bodies.clipped(bodies.scale * x.value)
 
 
-def _constraints(cp: Any, bodies: Bodies, x: Any, margin: float) -> list[Any]:
+def _constraints(cp: Any, bodies: Bodies, x: Any, margin: float) -> list[object]:
     """Of scaled numbers x."""
     found = []
     for body in bodies.bodies:
