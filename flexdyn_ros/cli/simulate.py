@@ -12,7 +12,7 @@ import typer
 from flexdyn_ros.cli import terminal
 from flexdyn_ros.cli.starts import doubts_of, start_of
 from flexdyn_ros.errors import SimulationError, UnknownNameError
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
 from flexdyn_ros.simulation.limits import departures, in_words
@@ -24,6 +24,7 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 
 _Pairs = list[str] | None
 LIMITS = ("report", "spring", "stop")
+NOISE = 1e-12
 STOPS = "; with --limits spring they meet stops, with --limits stop the run ends there"
 
 
@@ -265,6 +266,11 @@ def _summary(result: Trajectory) -> dict[str, Any]:
     }
 
 
+def _without_noise(x: float) -> float:
+    """A number without rounding: what is below 1e-12 m, rad or their rates is 0."""
+    return x if abs(x) > NOISE else 0.0
+
+
 def _print(result: Trajectory, coordinates: tuple[Coordinate, ...], limits: str) -> None:
     left = departures(result, coordinates)
     if limits == "spring":  # stops give way a little
@@ -276,10 +282,10 @@ def _print(result: Trajectory, coordinates: tuple[Coordinate, ...], limits: str)
         values = (None,) * 4 if x is None else (x[0], x[-1], x.min(), x.max())
         speed = np.max(np.abs(result.v[:, c.v_index]))
         shown = [
-            "" if y is None else f"{y:.4g}{' !' if (c.name, float(y)) in beyond else ''}"
+            "" if y is None else f"{_without_noise(y):.4g}{' !' if (c.name, float(y)) in beyond else ''}"
             for y in (*values, speed)
         ]
-        rows.append((c.name, c.unit, *shown))
+        rows.append((pose_name(c), c.unit, *shown))
     terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | fastest /s", rows)
     s = _summary(result)
     taken = "at" if result.is_fixed else "with samples every"

@@ -41,6 +41,17 @@ class Coordinate:
     effort_limit: float = inf
 
 
+def pose_name(c: Coordinate) -> str:
+    """Name of a coordinate as part of a pose: base/x for base/vx, base/rx for base/wx, others as they are.
+
+    Velocities of a free body are named by their twist, which reads wrong beside metres and radians.
+    """
+    owner, slash, part = c.name.rpartition("/")
+    if c.kind in ("base", "platform") and len(part) == 2 and part[0] in "vw" and part[1] in "xyz":
+        return f"{owner}{slash}{'r' if part[0] == 'w' else ''}{part[1]}"
+    return c.name
+
+
 def has_legs(robot: Any) -> bool:
     """Whether efforts act along legs; else on the coordinates, each on its own."""
     return robot.description.platform is not None

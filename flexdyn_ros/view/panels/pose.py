@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.robot.coordinates import pose_name
 from flexdyn_ros.view.motion import DEFORMATION
 from flexdyn_ros.view.panels.controls import number
 from flexdyn_ros.view.panels.jobs import Jobs
@@ -40,12 +41,12 @@ class PoseTab:
         reach = self._viewer.reach
         low, high = float(reach.lower[c.v_index]), float(reach.upper[c.v_index])
         slider = gui.add_slider(
-            c.name,
+            f"{pose_name(c)} [{c.unit}]",
             min=low,
             max=high,
             step=(high - low) / 1000.0,
             initial_value=float(np.clip(0.0, low, high)),
-            hint=f"{c.kind} [{c.unit}] from the neutral position",
+            hint=f"{c.kind}, from the neutral position",
         )
         slider.on_update(self._slid)
         self.sliders[c.v_index] = slider
