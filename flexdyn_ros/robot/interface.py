@@ -33,6 +33,9 @@ class RobotInterface(Protocol):
     effort_names: tuple[str, ...]
     #: its `FamilyFunctions`, which lie above
     functions: Any
+    #: `Robot.tips`, `Robot.hydraulics`
+    tips: tuple[Any, ...]
+    hydraulics: Any
 
     # what the family offers beside the verbs
     def __getattr__(self, name: str) -> Any: ...

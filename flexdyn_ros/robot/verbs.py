@@ -23,7 +23,7 @@ from flexdyn_ros.robot.analysis.derivatives import (
     parameter_derivatives_of,
 )
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
-from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
+from flexdyn_ros.robot.analysis.small_deflections import Tip, beyond_linear, warning_of
 from flexdyn_ros.robot.arguments import (
     Rows,
     by_name,
@@ -70,6 +70,9 @@ class Robot:
     gravity: np.ndarray
     #: the functions of the family behind the verbs, and its data
     functions: FamilyFunctions
+    #: tips of flexible links, and cylinders with their valves, of robots that have them
+    tips: tuple[Tip, ...] = ()
+    hydraulics: Any = None
 
     if TYPE_CHECKING:
 
@@ -677,7 +680,7 @@ class Robot:
 
     def _warn_of_large_deflections(self, q: np.ndarray) -> None:
         """Warn the caller of a verb where links bend too far at rows of q (..., nq)."""
-        found = beyond_linear(self, q.reshape(-1, self.nq)) if getattr(self, "tips", ()) else []
+        found = beyond_linear(self, q.reshape(-1, self.nq)) if self.tips else []
         if found:
             warnings.warn(f"robot {self.name!r}: {warning_of(found)}", FlexdynWarning, 3)
 

@@ -39,7 +39,7 @@ class Drive:
     def __init__(self, robot: Robot, q: np.ndarray) -> None:
         self._original = self.robot = robot
         self._stiffness, self._payload = 1.0, 0.0
-        self.valves = getattr(robot, "hydraulics", None) is not None
+        self.valves = robot.hydraulics is not None
         self._targets = np.zeros(6 if self.valves else robot.nu)
         self._gains = np.zeros((2, robot.nu)) if self.valves else _servo(robot, q)
         # what holds the robot where it begins; the servo does the rest

@@ -112,7 +112,7 @@ def up(
     check_shared_memory()
     loaded = load_robot(robot, config, settings, rigid, xacro)
     description = loaded.description
-    if hydraulics is not None and getattr(loaded, "hydraulics", None) is None:
+    if hydraulics is not None and loaded.hydraulics is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
     leader = _controller(controller, description, no_server)
     nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
@@ -134,7 +134,7 @@ def up(
     shared["end_unless_started"] = True
     if use_sim_time:
         shared["use_sim_time"] = True
-    by_cylinders = getattr(loaded, "hydraulics", None) is not None and hydraulics is not Cylinders.NONE
+    by_cylinders = loaded.hydraulics is not None and hydraulics is not Cylinders.NONE
     with tempfile.TemporaryDirectory(prefix="flexdyn_up_") as folder:
         # what the user's file says wins over what suits the controller, what the command line says over both
         suited = _suited(leader, by_cylinders)

@@ -89,7 +89,7 @@ def fmu(
     robot.energy(q0, v0)  # refuses what is no state
     equations = Equations(robot, parameters)
     verbs = ["forward_dynamics", "energy", *(["frames"] if names else [])]
-    verbs += ["deflections"] if getattr(robot, "tips", ()) else []
+    verbs += ["deflections"] if robot.tips else []
     verbs += ["cylinder_forces", "oil_rates", "hydraulic_step"] if cylinders else ["step"]
     if event_indicators(equations, with_oil=cylinders).results:
         verbs.append("oil_event_indicators" if cylinders else "event_indicators")

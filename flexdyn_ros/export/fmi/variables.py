@@ -175,7 +175,7 @@ def _outputs(robot: Robot, frames: Sequence[str]) -> list[Variable]:
             "m",
             f"deflection of the tip of {tip.link}, its own axes",
         )
-        for tip in getattr(robot, "tips", ())
+        for tip in robot.tips
         for axis in axes
     ]
     energies = ("kinetic", "gravity", "elastic")

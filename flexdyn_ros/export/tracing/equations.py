@@ -199,7 +199,7 @@ class Equations:
 
     def _deflections(self, q: np.ndarray) -> np.ndarray:
         """Displacements (k, 3) of the tips of flexible links, in their own axes."""
-        tips = getattr(self.robot, "tips", ())
+        tips = self.robot.tips
         if not tips:
             raise UnsupportedError("the robot has no flexible links")
         return np.array([q[tip.q] @ tip.displacement.astype(object) for tip in tips], dtype=object)

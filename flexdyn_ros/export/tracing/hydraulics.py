@@ -43,7 +43,7 @@ class Oil:
     """
 
     def __init__(self, robot: Robot) -> None:
-        hydraulics = getattr(robot, "hydraulics", None)
+        hydraulics = robot.hydraulics
         if hydraulics is None or robot.motion is None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no cylinders; expected a platform with <hydraulics>"

@@ -30,7 +30,7 @@ METHOD = "staggered"
 def has_valves(robot: Robot, columns: Iterable[str]) -> bool:
     """Whether openings of a robot's valves are among the columns."""
     names = {f"{leg}{COMMAND}" for leg in robot.effort_names}
-    return getattr(robot, "hydraulics", None) is not None and not names.isdisjoint(columns)
+    return robot.hydraulics is not None and not names.isdisjoint(columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,7 @@ def beyond_linear(robot: Any, q: np.ndarray, t: np.ndarray | None = None) -> lis
     """What to say of links whose tips leave the range of the linear beam in rows of q (n, nq), each link at
     its largest; t (n,): times of the rows [s]."""
     found = []
-    tips: Sequence[Tip] = getattr(robot, "tips", ())
-    for tip in tips:
+    for tip in robot.tips:
         deflected = np.linalg.norm((q[:, tip.q] @ tip.displacement)[:, 1:], axis=1) / tip.length
         turned = np.linalg.norm(q[:, tip.q] @ tip.rotation, axis=1)
         for values, largest, text in (

@@ -42,7 +42,7 @@ class FusedHydraulics:
     """
 
     def __init__(self, stepper: Stepper, mode: str = "force") -> None:
-        hydraulics = getattr(stepper.robot, "hydraulics", None)
+        hydraulics = stepper.robot.hydraulics
         if hydraulics is None:
             raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a platform may have")
         self.hydraulics, self._stepper = hydraulics, stepper

@@ -127,7 +127,7 @@ def displacements(robot: Robot) -> np.ndarray:
     of flexible links, which count by what they do to the tip."""
     sizes = np.ones(robot.nv)
     by_q = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
-    for tip in getattr(robot, "tips", ()):
+    for tip in robot.tips:
         reach = np.maximum(np.abs(tip.displacement), np.abs(tip.rotation)).max(axis=1)
         sizes[[by_q[int(i)] for i in tip.q]] = np.where(reach > 0.0, reach, 1.0)
     return sizes

@@ -43,7 +43,7 @@ def command_mode(robot: Robot, method: str, control: object) -> str:
         For valve openings where no cylinders act.
     """
     opens_valves = isinstance(control, ValveOpenings)
-    if getattr(robot, "hydraulics", None) is None:
+    if robot.hydraulics is None:
         if opens_valves:
             raise UnsupportedError(f"robot '{robot.name}' has no hydraulics whose valves could open")
         return "direct"

@@ -116,7 +116,7 @@ def rest_of(robot: Robot) -> Moment:
 def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
     """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame that they are
     written at; {} where there are none."""
-    if getattr(robot, "hydraulics", None) is not None:
+    if robot.hydraulics is not None:
         return _of_cylinders(robot, now)
     if getattr(robot, "pressure_areas", None) is None:
         return {}
