@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import flexdyn_ros
 from flexdyn_ros.cli import app, terminal
+from flexdyn_ros.robot.coordinates import pose_name
 
 ROBOTS = ("canadarm2", "flexible_two_link", "mobile_arm", "seven_joint_arm", "soft_arm_3", "stewart_1t")
 
@@ -41,7 +42,7 @@ def test_runs_and_their_comparison_fit(monkeypatch, tmp_path, name):
             monkeypatch, 80, "simulate", name, "--duration", 0.01, *tau, "--save", tmp_path / f"{k}.npz"
         )
         assert longest(text) <= 80
-        for coordinate in flexdyn_ros.load(name).v_names:
+        for coordinate in map(pose_name, flexdyn_ros.load(name).coordinates):
             assert f"{coordinate} " in text
     text = told(monkeypatch, 80, "compare", tmp_path / "0.npz", tmp_path / "1.npz")
     assert "quantity" in text

@@ -84,7 +84,7 @@ def test_what_does_not_fit_the_listener_is_refused(heard):
     with pytest.raises(FlexdynError, match="dat"):
         publish("/pub_test/words", {"dat": "hello"})
     with pytest.raises(FlexdynError, match="std_msgs/msg/String, not std_msgs/msg/Bool"):
-        publish("/pub_test/words", {}, "std_msgs/msg/Bool", timeout=0.5)
+        publish("/pub_test/words", {}, "std_msgs/msg/Bool", timeout=5.0)
     assert heard == []
 
 
