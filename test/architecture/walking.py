@@ -155,14 +155,13 @@ def valve_to_pressure(trail: Trail) -> None:
         valves = client.create_publisher(HydraulicCommand, "/hydraulic_actuators/command", 10)
         state = JointState(name=legs, position=[1.4] * 6, velocity=[0.0] * 6, effort=[2260.0] * 6)
 
-        def send() -> None:
+        def send(opening: float) -> None:
             states.publish(state)
-            valves.publish(HydraulicCommand(mode=HydraulicCommand.VALVE, values=[0.1] * 6))
+            valves.publish(HydraulicCommand(mode=HydraulicCommand.VALVE, values=[opening] * 6))
 
-        until(lambda: len(heard) > 5, send)
+        until(lambda: len(heard) > 5, lambda: send(0.1))
         with trail.followed():
-            count = len(heard)
-            until(lambda: len(heard) > count + 5, send)
+            until(lambda: abs(heard[-1].valve_command[0] - 0.3) < 1e-9, lambda: send(0.3))
     robot = flexdyn_ros.load("stewart_1t")
     trail.follow_kernels(lambda: Equations(robot).function("oil_rates"))
 
