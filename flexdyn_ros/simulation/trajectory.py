@@ -235,12 +235,12 @@ class Trajectory(Samples):
         """Write all columns, one sample a line, numbers as exact as they are.
 
         An apostrophe stands before names that spreadsheets would compute (=, +, -, @); readers of this
-        package leave it out.
+        package leave it out. The first column is the time, and called `time` beside a joint of that name too.
         """
         table = self._columns()
         with beside(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(map(csv_text, table))
+            lines.writerow(["time", *map(csv_text, list(table)[1:])])
             lines.writerows(np.column_stack(list(table.values())).tolist())
 
     def to_dataframe(self) -> Any:

@@ -208,6 +208,8 @@ def test_a_joint_called_time_keeps_its_column_in_files_of_simulations(tmp_path):
     run.to_bag(tmp_path / "a.mcap")
     run.save(tmp_path / "a.npz")
     run.to_csv(tmp_path / "a.csv")
+    header = (tmp_path / "a.csv").read_text().splitlines()[0].split(",")
+    assert header[:2] == ["time", "time"]
     for name in ("a.mcap", "a.npz", "a.csv"):
         found = Measurement.read(tmp_path / name)
         np.testing.assert_allclose(found.t, run.t, atol=1e-9)

@@ -15,7 +15,7 @@ import numpy as np
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.escaping import from_csv_text
-from flexdyn_ros.identification.files.columns import TIME_UNITS, UNITS, Table
+from flexdyn_ros.identification.files.columns import TIME_UNITS, TIMES, UNITS, Table
 
 __all__ = ["csv_table"]
 
@@ -78,6 +78,8 @@ def _form(path: Path) -> _Form:
     # as numpy.savetxt writes the first line
     names[0] = names[0].removeprefix("#").strip()
     labels = [from_csv_text(name) for name in names]
+    if labels[0] == "time" and labels.count("time") == 2:  # those of a joint of that name are the second
+        labels[0] = next(name for name in TIMES if name not in labels)
     if len(set(labels)) < len(labels):
         raise StateError(f"{path}: a column is there twice in the first line")
     second = next((i for i, line in enumerate(head) if i and line.strip()), 0)
