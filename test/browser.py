@@ -100,7 +100,9 @@ class Page:
 
     def fill(self, label: str, value: float) -> None:
         """Type a number into the field of a slider."""
-        field = self.page.locator(f"text={label} >> xpath=ancestor::*[.//input][1]//input").last
+        field = self.page.locator(
+            f"text={label} >> visible=true >> xpath=ancestor::*[.//input][1]//input"
+        ).last
         field.fill(str(value))
         field.press("Enter")
 
