@@ -139,8 +139,7 @@ def simulate(
         raise typer.BadParameter(f"{rtol} is not between 0 and 1", param_hint="--rtol")
     if not 0.0 <= duration < inf:
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
-    if bag is not None and (split_size or split_duration):
-        bag = bag.with_suffix("") if bag.suffix == ".mcap" else bag
+    bag = _split_folder(bag, split_size, split_duration)
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     _check_files(files)
     writing: dict[str, dict[str, Any]] = {
@@ -186,6 +185,23 @@ def simulate(
         terminal.print_json(_summary(result) | {"beyond_limits": [one._asdict() for one in left]})
     elif not quiet:
         _print(result, loaded.coordinates, limits)
+
+
+def _split_folder(bag: Path | None, size: float, duration: float) -> Path | None:
+    """The folder of a recording that is split, else its file; what cannot be is refused before the run."""
+    for option, value in (("--split-size", size), ("--split-duration", duration)):
+        if not 0.0 <= value < inf:
+            raise typer.BadParameter(f"{value} is not finite", param_hint=option)
+        if value and bag is None:
+            raise typer.BadParameter("there is no recording to split without --bag", param_hint=option)
+    if bag is None or not (size or duration):
+        return bag
+    folder = bag.with_suffix("") if bag.suffix == ".mcap" else bag
+    if folder.exists():
+        raise typer.BadParameter(
+            f"{str(folder)!r} is there already, expected a new folder", param_hint="--bag"
+        )
+    return folder
 
 
 def _check_files(files: dict[str, Path | None]) -> None:

@@ -237,3 +237,31 @@ def test_poses_of_free_bodies_have_the_names_of_positions_in_the_table(flexdyn):
     assert all(f" platform/{part} " in output for part in ("x", "y", "z", "rx", "ry", "rz"))
     assert not any(f" platform/{part} " in output for part in ("vx", "wx"))
     assert "e-1" not in output.split("platform/z")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--split-size", "1"], "without --bag"),
+        (["--split-duration", "nan", "--bag", "run.mcap"], "nan"),
+        (["--split-size", "inf", "--bag", "run.mcap"], "not finite"),
+        (["--split-size", "1", "--bag", "there.mcap"], "there already"),
+    ],
+)
+def test_recordings_that_cannot_be_split_are_refused_before_the_run(
+    flexdyn, tmp_path, monkeypatch, words, told
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").write_text("")
+    code, output, error = flexdyn("simulate", "two_link", "--duration", "0.01", *words)
+    assert (code, output) == (2, "")
+    assert told in " ".join(error.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.mark.parametrize("split", [{"split_size": -1}, {"split_duration": float("nan")}])
+def test_sizes_and_times_of_split_recordings_are_checked(run, tmp_path, split):
+    pytest.importorskip("mcap")
+    with pytest.raises(StateError, match="expected 0 or more"):
+        run.to_bag(tmp_path / "run.mcap", **split)
+    assert not list(tmp_path.iterdir())

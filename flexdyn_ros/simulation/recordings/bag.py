@@ -10,10 +10,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping
+from math import inf
 from os import PathLike
 from pathlib import Path
 
-from flexdyn_ros.errors import needs
+from flexdyn_ros.errors import StateError, needs
 from flexdyn_ros.simulation.recordings.reading import LARGEST_CHUNK, METADATA, MOST_BYTES, records
 from flexdyn_ros.simulation.recordings.recorded_types import definition, types
 from flexdyn_ros.simulation.recordings.split import Part, Topic, metadata_of
@@ -63,6 +64,8 @@ class Bag:
     ------
     OSError
         If the file cannot be written, or the folder is there already.
+    StateError
+        If a size or time is negative or not finite.
     MissingExtraError
         If mcap or rosbags is not installed.
     """
@@ -83,6 +86,8 @@ class Bag:
         self._chunk_size, self._split_size, self._split_duration = chunk_size, split_size, split_duration
         self._interval, self._flushed = flush_interval, time.monotonic()
         self._folder: Path | None = None
+        if not (0 <= split_size < inf and 0.0 <= split_duration < inf):
+            raise StateError(f"split_size {split_size}, split_duration {split_duration}; expected 0 or more")
         if split_size or split_duration:
             place = Path(path)
             self._folder = place.with_suffix("") if place.suffix == ".mcap" else place
