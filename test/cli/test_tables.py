@@ -243,7 +243,7 @@ def test_poses_of_free_bodies_have_the_names_of_positions_in_the_table(flexdyn):
     ("words", "told"),
     [
         (["--split-size", "1"], "without --bag"),
-        (["--split-duration", "nan", "--bag", "run.mcap"], "nan"),
+        (["--split-duration", "nan", "--bag", "run.mcap"], "--split-duration"),
         (["--split-size", "inf", "--bag", "run.mcap"], "not finite"),
         (["--split-size", "1", "--bag", "there.mcap"], "there already"),
     ],
