@@ -13,7 +13,7 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.families.actuators.hydraulics import Cylinders
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders
 from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 ROUNDS, STEPS = 300, 10

@@ -3,8 +3,8 @@
 import numpy as np
 
 from flexdyn_ros.description.elements import platforms as elements
-from flexdyn_ros.families.actuators.hydraulics import Hydraulics
-from flexdyn_ros.families.actuators.parameters import HydraulicModel, leg_parameters
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.parameters import HydraulicModel, leg_parameters
 
 SHORTEST, STROKE = 1.10, 0.60
 

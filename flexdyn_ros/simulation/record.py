@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexdyn_ros.errors import SimulationError
-from flexdyn_ros.families.actuators.kernels.memory import STATE_COUNT
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import STATE_COUNT
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.simulation.events import Event, limits_passed
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.actuators.hydraulics import HydraulicState
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
     from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 
 __all__ = ["Record"]
@@ -146,6 +146,6 @@ class Record:
 
     def _hydraulics(self) -> HydraulicState:
         """The cylinders of the samples so far."""
-        from flexdyn_ros.families.actuators.hydraulics import unpacked
+        from flexdyn_ros.multibody.elements.cylinder.hydraulics import unpacked
 
         return unpacked(self._rows[: self.count])

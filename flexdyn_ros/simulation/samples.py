@@ -14,7 +14,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.actuators.hydraulics import HydraulicState
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 
 __all__ = ["HELD", "Samples"]
 

@@ -22,7 +22,7 @@ from flexdyn_ros.simulation.samples import Samples
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.actuators.hydraulics import HydraulicState
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 
 __all__ = ["Event", "Trajectory"]
 
@@ -313,7 +313,7 @@ def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:
     """Cylinders from what `save` wrote of them, fields first."""
     if rows is None:
         return None
-    from flexdyn_ros.families.actuators.hydraulics import unpacked
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import unpacked
 
     return unpacked(np.moveaxis(rows, 0, -1))
 

@@ -157,7 +157,7 @@ def test_a_robot_without_hydraulics_is_refused_and_the_node_stays_alive(tmp_path
 def test_arrays_of_flags_and_numbers_fit_the_message():
     from hydraulic_cylinders import cylinder
 
-    from flexdyn_ros.families.actuators.hydraulics import Cylinders
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders
     from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 
     hydraulics = cylinder(6)

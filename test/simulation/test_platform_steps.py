@@ -10,7 +10,7 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros import Trajectory, simulate
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.families.stewart.kernels.steps import ACTUATOR_PARAMETERS, ACTUATOR_STATES
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import ACTUATOR_PARAMETERS, ACTUATOR_STATES
 from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper, ValveOpenings
 
 REST = np.zeros(6)

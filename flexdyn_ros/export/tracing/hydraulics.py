@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.families.actuators.hydraulics import HydraulicState
-from flexdyn_ros.families.actuators.kernels import memory as at
-from flexdyn_ros.families.actuators.kernels.cylinder import pressure_rates, spool_rates
-from flexdyn_ros.families.actuators.kernels.forces import bristle_bending
-from flexdyn_ros.families.stewart.kernels import steps
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import pressure_rates, spool_rates
+from flexdyn_ros.multibody.elements.cylinder.kernels.forces import bristle_bending
 from flexdyn_ros.numerics.numbers.functions import larger, smaller
 from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.tracing.graph import objects
@@ -72,8 +71,8 @@ class Oil:
 
     def fill(self, block: np.ndarray, oil: np.ndarray) -> None:
         """Let the memory of the actuators be that of cylinders with this oil, driven by valves."""
-        block[steps.MODE], block[steps.IS_STAGGERED] = steps.BY_VALVE, 1.0
-        block[steps.ACTUATOR_PARAMETERS : steps.ACTUATOR_STATES] = self._parameters.ravel().tolist()
+        block[at.MODE], block[at.IS_STAGGERED] = at.BY_VALVE, 1.0
+        block[at.ACTUATOR_PARAMETERS : at.ACTUATOR_STATES] = self._parameters.ravel().tolist()
         block[self._places] = oil
 
     def taken(self, block: np.ndarray) -> np.ndarray:
@@ -82,13 +81,13 @@ class Oil:
 
     @property
     def _places(self) -> list[int]:
-        return [steps.ACTUATOR_STATES + at.STATE_COUNT * i + column for i, column in self._columns]
+        return [at.ACTUATOR_STATES + at.STATE_COUNT * i + column for i, column in self._columns]
 
     # ---- functions ----
 
     def forces(self, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray, oil: Any) -> np.ndarray:
         """Forces of the cylinders on the rods [N]."""
-        actuator = memory.room(np.zeros(steps.ACTUATOR_NUMBERS))
+        actuator = memory.room(np.zeros(at.ACTUATOR_NUMBERS))
         work = memory.room(np.zeros(motion.work_size))
         self.fill(actuator, oil)
         effort = memory.room(np.zeros(len(self.legs)))

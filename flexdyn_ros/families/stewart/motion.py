@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.families.actuators.kernels import cylinder, forces
-from flexdyn_ros.families.actuators.kernels.memory import PARAMETER_COUNT
 from flexdyn_ros.families.stewart.kernels.steps import (
-    ACTUATOR_NUMBERS,
-    ACTUATOR_PARAMETERS,
-    ACTUATOR_STATES,
     HYDRAULIC_MOTION,
     PLATFORM_MOTION,
 )
 from flexdyn_ros.families.stewart.kernels.views import LEGS, WORK_NUMBERS
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, forces
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
+    ACTUATOR_NUMBERS,
+    ACTUATOR_PARAMETERS,
+    ACTUATOR_STATES,
+    PARAMETER_COUNT,
+)
 from flexdyn_ros.robot.motion import Motion
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.actuators.hydraulics import Hydraulics
     from flexdyn_ros.families.stewart.packed import PackedPlatform
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 
 
 def platform_motion(

@@ -41,7 +41,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
     from flexdyn_ros.robot.motion import Motion
     from flexdyn_ros.robot.parameters import Parameter
 
@@ -342,6 +342,6 @@ def _cylinders_of(description: RobotDescription) -> Hydraulics | None:
     assert description.platform is not None
     if all(leg.hydraulics is None for leg in description.platform.legs):
         return None
-    from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 
     return Hydraulics.of(description)

@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import declare

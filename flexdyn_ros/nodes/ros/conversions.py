@@ -13,7 +13,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3
 
 from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState, HydraulicState
-from flexdyn_ros.families.actuators.hydraulics import Cylinders
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders
 from flexdyn_ros.numerics.algebra.placement import quaternion_of
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import shortened
-from flexdyn_ros.families.actuators.hydraulics import Cylinders, Hydraulics
-from flexdyn_ros.families.actuators.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.simulation.live.message_fields import checked_numbers, is_stale, places_of
 
 #: how far a length may lie outside the stroke [m], and a command beyond its range, as

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.families.actuators.hydraulics import Cylinders, HydraulicState
-from flexdyn_ros.families.actuators.kernels import forces as kernels
-from flexdyn_ros.families.actuators.kernels import memory as cylinder
-from flexdyn_ros.families.stewart.kernels import steps
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState
+from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 __all__ = ["FusedHydraulics"]
 
 #: columns of what the force control remembers from tick to tick
 _OF_LAW = [cylinder.INTEGRAL, cylinder.LAST_RATE, cylinder.RATE_SLOPE]
-_MODES = {"direct": steps.DIRECT, "valve": steps.BY_VALVE, "force": steps.BY_FORCE}
+_MODES = {"direct": cylinder.DIRECT, "valve": cylinder.BY_VALVE, "force": cylinder.BY_FORCE}
 
 
 class FusedHydraulics:
@@ -47,7 +46,7 @@ class FusedHydraulics:
             raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a platform may have")
         self.hydraulics, self._stepper = hydraulics, stepper
         self._memory = stepper._workspace.actuators
-        rows = self._memory[steps.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
+        rows = self._memory[cylinder.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
         self.cylinders = Cylinders(hydraulics, hydraulics.initial(np.zeros(6)), rows)
         self.mode = mode
         self._missed = 0
@@ -57,18 +56,18 @@ class FusedHydraulics:
     @property
     def mode(self) -> str:
         """How the stepper's tau is meant."""
-        return next(name for name, value in _MODES.items() if value == self._memory[steps.MODE])
+        return next(name for name, value in _MODES.items() if value == self._memory[cylinder.MODE])
 
     @mode.setter
     def mode(self, mode: str) -> None:
         UnknownNameError.check("mode", mode, tuple(_MODES))
-        self._memory[steps.MODE] = _MODES[mode]
+        self._memory[cylinder.MODE] = _MODES[mode]
         self._stepper.use_actuators(mode != "direct")
-        self._memory[steps.IS_STAGGERED] = float(self._stepper.method == "staggered")
+        self._memory[cylinder.IS_STAGGERED] = float(self._stepper.method == "staggered")
 
     def sharpen(self, rtol: float) -> float:
         """Compute pressures to rtol of the highest supply pressure, which is returned [Pa]."""
-        rows = self._memory[steps.ACTUATOR_PARAMETERS : steps.ACTUATOR_STATES].reshape(
+        rows = self._memory[cylinder.ACTUATOR_PARAMETERS : cylinder.ACTUATOR_STATES].reshape(
             -1, cylinder.PARAMETER_COUNT
         )
         supply = float(rows[:, cylinder.SUPPLY].max())
@@ -101,7 +100,7 @@ class FusedHydraulics:
         """What an error of the memory of the cylinders may be: of pressures as given [Pa]; the rest follows
         them and does not count."""
         allowed = np.full(self._memory.size, np.inf)
-        rows = allowed[steps.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
+        rows = allowed[cylinder.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
         rows[:, [cylinder.PRESSURE_1, cylinder.PRESSURE_2]] = pressure
         return allowed
 
@@ -119,7 +118,7 @@ class FusedHydraulics:
     def set_state(self, state: HydraulicState) -> None:
         """Go on with other cylinders (fields (6,)), faults forgotten."""
         self.cylinders.set_state(state)
-        self._memory[steps.FAULTS] = 0.0
+        self._memory[cylinder.FAULTS] = 0.0
 
     def state(self) -> HydraulicState:
         """The cylinders now."""
@@ -128,7 +127,7 @@ class FusedHydraulics:
     @property
     def faults(self) -> int:
         """Cylinders whose state would not have been finite, since they were filled."""
-        return int(self._memory[steps.FAULTS])
+        return int(self._memory[cylinder.FAULTS])
 
     def command(self, values: object, mode: str | None = None) -> None:
         """The command of the cylinders from now on (6,), and how it is meant."""

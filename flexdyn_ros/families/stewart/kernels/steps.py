@@ -11,15 +11,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.actuators.kernels.forces import rod_force, tick_legs
-from flexdyn_ros.families.actuators.kernels.memory import (
+from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force, tick_legs
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
+    ACTUATOR_NUMBERS,
+    ACTUATOR_PARAMETERS,
+    ACTUATOR_STATES,
+    ACTUATOR_WORK,
+    BY_FORCE,
+    DIRECT,
+    FAULTS,
     FORCE,
     FORCE_COMMAND,
+    IS_STAGGERED,
+    MODE,
     PARAMETER_COUNT,
     SHORTEST,
     STATE_COUNT,
     VALVE,
-)
+)  # fmt: skip
 from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -32,15 +41,6 @@ from .kinematics import energies as write_energies
 from .kinematics import load_of_wrench
 from .legs import leg_line
 from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, open_platform
-
-# places in the memory of the cylinders: how commands are meant, cylinders that kept their state because the
-# new one was not finite, not 0 if steps are staggered, work, parameters by leg, states by leg
-MODE, FAULTS, IS_STAGGERED, ACTUATOR_WORK = 0, 1, 2, 3
-ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
-ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
-ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
-#: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control
-DIRECT, BY_VALVE, BY_FORCE = 0.0, 1.0, 2.0
 
 
 @callback(table.PREPARE_SIGNATURE)

@@ -16,9 +16,9 @@ first) as quasi-velocity. Kernels are generic in the number type (float64, compl
 
 import numpy as np
 
-from flexdyn_ros.families.actuators.kernels.friction import dry_friction
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import DAMPING as VISCOUS
+from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC
 from flexdyn_ros.numerics.compiling.any_types import any_types
 from flexdyn_ros.numerics.compiling.compiler import kernel

@@ -7,7 +7,7 @@ that a unit of each needs is projected on all joints from the body to the root (
 
 from __future__ import annotations
 
-from flexdyn_ros.families.actuators.kernels.friction import dry_friction
+from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling import status as at

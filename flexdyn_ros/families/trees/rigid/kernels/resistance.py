@@ -7,7 +7,7 @@ v = 0).
 
 from __future__ import annotations
 
-from flexdyn_ros.families.actuators.kernels.friction import dry_friction
+from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select

@@ -10,8 +10,8 @@ from hydraulic_cylinders import SHORTEST, STROKE, Mass, at_pressures, cylinder, 
 import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, DimensionError, StateError, UnknownNameError
-from flexdyn_ros.families.actuators.hydraulics import Hydraulics
-from flexdyn_ros.families.actuators.parameters import leg_parameters
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.parameters import leg_parameters
 
 BAR = 1e5
 

@@ -169,3 +169,16 @@ FAULT = 32768
 
 #: how a command is meant
 VALVE, FORCE_COMMAND = 0, 1
+
+# ---- memory of the cylinders of a platform ----
+
+#: cylinders, one a leg
+LEGS = 6
+# places in it: how commands are meant, cylinders that kept their state because the new one was not finite,
+# not 0 if steps are staggered, work, parameters by leg, states by leg
+MODE, FAULTS, IS_STAGGERED, ACTUATOR_WORK = 0, 1, 2, 3
+ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
+ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
+ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
+#: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control
+DIRECT, BY_VALVE, BY_FORCE = 0.0, 1.0, 2.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.platforms import Hydraulics, Leg
-from flexdyn_ros.families.actuators.kernels import memory
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 #: tolerances of the pressures (docs/theory/hydraulics.md, "Integration")

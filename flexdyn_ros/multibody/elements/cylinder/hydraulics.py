@@ -8,9 +8,15 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.families.actuators.kernels import forces as kernels
-from flexdyn_ros.families.actuators.kernels.memory import FORCE_COMMAND, PARAMETERS, STATE, STATE_COUNT, VALVE
-from flexdyn_ros.families.actuators.parameters import HydraulicModel, build_hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
+    FORCE_COMMAND,
+    PARAMETERS,
+    STATE,
+    STATE_COUNT,
+    VALVE,
+)
+from flexdyn_ros.multibody.elements.cylinder.parameters import HydraulicModel, build_hydraulics
 from flexdyn_ros.robot.arguments import numbers
 
 _MODES = {"valve": VALVE, "force": FORCE_COMMAND}

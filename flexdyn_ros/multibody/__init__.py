@@ -1,0 +1,1 @@
+"""Parts of multibody systems: what families of robots are put together from."""

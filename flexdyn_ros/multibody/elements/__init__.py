@@ -1,0 +1,1 @@
+"""Elements: what acts between the frames of links."""
