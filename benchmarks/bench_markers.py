@@ -32,10 +32,11 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.simulator.telemetry import joint_state_message  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage  # noqa: E402
+from flexdyn_ros.simulation.recordings.cdr import PatchedMessage  # noqa: E402
+from flexdyn_ros.simulation.recordings.topics import joint_layout  # noqa: E402
 
 RATE = 50.0
 LISTENER = """
@@ -66,7 +67,7 @@ class Show:
         self.joints = node.create_publisher(JointState, "joint_states", 10)
         self.markers = node.create_publisher(MarkerArray, "deformation_markers", 10)
         self.tf = node.create_publisher(TFMessage, "/tf", 100)
-        self.message = joint_state_message(self.expanded.joint_names)
+        self.message = PatchedMessage(joint_layout(self.expanded.joint_names))
         rng = np.random.default_rng(0)
         self.states = [(0.1 * robot.random(rng), 0.1 * rng.normal(size=robot.nv)) for _ in range(20)]
         self.bytes = []
@@ -78,7 +79,7 @@ class Show:
 
     def joint_states(self, n: int) -> None:
         q, v = self.states[n % 20]
-        position, velocity, effort = self.message.numbers
+        position, velocity, effort = self.message.numbers.values()
         position[:], velocity[:] = self.expanded.joint_state(q, v)
         effort[:] = self.expanded.joint_efforts(np.zeros(self.robot.nu))
         self.joints.publish(self.message.stamped(Time(sec=n)))
@@ -89,7 +90,7 @@ class Show:
         self.markers.publish(made)
 
     def transforms_too(self, n: int) -> None:
-        names, values = self.expanded.joint_names, self.message.numbers[0]
+        names, values = self.expanded.joint_names, self.message.numbers["position"]
         rows, position, quaternion = self.transforms.poses(names, values)
         if n == 0:
             frames = [self.transforms.frames_of(row) for row in rows.tolist()]

@@ -18,6 +18,7 @@ from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.playback import choice_of_parts
 from flexdyn_ros.simulation.recordings.reading import Message, Recording
 from flexdyn_ros.simulation.recordings.recorded_types import DEFLECTIONS, JOINT_STATES, STATE, types
+from flexdyn_ros.simulation.recordings.topics import joint_layout
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 IMU = "sensor_msgs/msg/Imu"
@@ -298,9 +299,7 @@ class _Joints(_Topic):
         if len(set(names)) < len(names):
             twice = next(name for name, count in Counter(names).items() if count > 1)
             raise StateError(f"{self._path}: a message on {self.topic} has the joint {twice!r} twice")
-        layout = Layout().header(message.header.frame_id).texts(names)
-        for part in _PARTS:
-            layout.doubles(part, len(getattr(message, part)))
+        layout = joint_layout(names, message.header.frame_id, [len(getattr(message, p)) for p in _PARTS])
         self._budget.keep(len(layout), entries=3 * len(names))
         parts = tuple(part for part in _PARTS if names and len(getattr(message, part)) == len(names))
         return _Same(layout, names, parts, [], [])

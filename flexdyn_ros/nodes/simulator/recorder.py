@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import struct
 import threading
 import time
 from collections.abc import Callable
@@ -17,8 +16,8 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.nodes.ros.patched_message import HEADER
 from flexdyn_ros.simulation.recordings.bag import Bag
+from flexdyn_ros.simulation.recordings.cdr import first_stamp
 from flexdyn_ros.simulation.recordings.topics import RUN_NOTE, note_robot, run_note
 
 #: bytes of a chunk: at most that much, or what came within a second, a process loses that dies
@@ -195,7 +194,7 @@ def _nanoseconds(message: Any) -> int:
     """Stamp [ns] of a message, or of the first transform of one without a header; messages of bytes begin
     with a header."""
     if isinstance(message, bytes):
-        seconds, nanoseconds = struct.unpack_from("<iI", message, HEADER)
-        return int(seconds) * 10**9 + int(nanoseconds)
-    header = message.header if hasattr(message, "header") else message.transforms[0].header
-    return int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)
+        stamp = first_stamp(message)
+    else:
+        stamp = (message.header if hasattr(message, "header") else message.transforms[0].header).stamp
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)

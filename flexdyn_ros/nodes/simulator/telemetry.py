@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,13 @@ from flexdyn_ros.nodes.ros.conversions import (
     twist_message,
     wrench_message,
 )
-from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.simulator.extras.inputs import Setting
 from flexdyn_ros.nodes.simulator.extras.registered import extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.simulation.live.simulation import Simulation
+from flexdyn_ros.simulation.recordings.cdr import PatchedMessage
+from flexdyn_ros.simulation.recordings.topics import joint_layout, state_layout
 
 
 class Telemetry:
@@ -81,8 +82,9 @@ class Telemetry:
         own = {joint.name for joint in robot.description.joints}
         shown = [i for i, name in enumerate(names) if name in own or not settings.real_joints_only]
         self._shown = np.array(shown, dtype=np.int64)
-        self._joint_message = joint_state_message([names[i] for i in shown])
-        self._state_message = state_message(self.state())
+        self._joint_message = PatchedMessage(joint_layout([names[i] for i in shown]))
+        layout = state_layout(robot.name, robot.q_names, robot.v_names, robot.effort_names)
+        self._state_message = PatchedMessage(layout)
         self._fast_interval = 1.0 / settings.publish_rate_hz
         self._slow_interval = 1.0 / settings.deflection_rate_hz
         self.restart()
@@ -137,12 +139,14 @@ class Telemetry:
         s, stamp = self._simulation.stepper, self.stamp()
         if self._clock is not None:
             self._clock.publish(Clock(clock=stamp))
-        position, velocity, effort = self._joint_message.numbers
+        position, velocity, effort = self._joint_message.numbers.values()
         q, v = self._expanded.joint_state(s.q, s.v)
         position[:], velocity[:] = q[self._shown], v[self._shown]
         effort[:] = self._expanded.joint_efforts(s.effort)[self._shown]
         self._joints.publish(self._joint_message.stamped(stamp))
-        for field, values in zip(self._state_message.numbers, (s.q, s.v, s.a, s.effort), strict=True):
+        for field, values in zip(
+            self._state_message.numbers.values(), (s.q, s.v, s.a, s.effort), strict=True
+        ):
             field[:] = values
         self._state.publish(self._state_message.stamped(stamp))
         if self._odometry is not None:
@@ -188,20 +192,6 @@ class Telemetry:
         """Whether reactions were asked for, or anybody listens to that of the ground."""
         asked = bool(self._settings.wrench_joints)
         return asked or any(publisher.get_subscription_count() for publisher in self._wrenches)
-
-
-def joint_state_message(names: Sequence[str]) -> PatchedMessage:
-    """JointState of these joints; its numbers are position, velocity, effort."""
-    message = JointState(name=list(names))
-    fields = ("position", "velocity", "effort")
-    return PatchedMessage(message, [message.header], [(message, field, len(names)) for field in fields])
-
-
-def state_message(message: DynamicsState) -> PatchedMessage:
-    """A DynamicsState whose numbers are positions, velocities, accelerations, efforts."""
-    fields = ("positions", "velocities", "accelerations", "efforts")
-    numbers = [(message, field, len(getattr(message, field))) for field in fields]
-    return PatchedMessage(message, [message.header], numbers)
 
 
 def _next(due: float, t: float, interval: float) -> float:

@@ -6,7 +6,6 @@ where the numbers of the others stand, until anything but the numbers has change
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +13,8 @@ from rclpy.serialization import deserialize_message
 
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.errors import shortened
-from flexdyn_ros.nodes.ros.patched_message import HEADER, aligned
-from flexdyn_ros.simulation.recordings.cdr import Layout
+from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage, Stamp, first_stamp
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, deflection_layout
-
-
-class Stamp(NamedTuple):
-    """Time of a message: seconds and nanoseconds."""
-
-    sec: int
-    nanosec: int
 
 
 class Bent(NamedTuple):
@@ -46,7 +37,7 @@ class DeflectionReader:
     """Reads the messages of a topic one after the other."""
 
     def __init__(self) -> None:
-        self._data, self._layout = np.zeros(0, np.uint8), Layout()
+        self._layout: Layout | None = None
         self._links: list[Bent] = []
 
     def read(self, data: bytes) -> tuple[Stamp, list[Bent]]:
@@ -58,10 +49,10 @@ class DeflectionReader:
             If it is not one, or its arrays have not one entry per station.
         """
         given = np.frombuffer(data, np.uint8)
-        if len(given) == HEADER or not self._layout.fits(given):
+        if self._layout is None or not self._layout.fits(given):
             self._learn(data)
-        self._data[:] = given
-        return Stamp(*struct.unpack_from("<II", data, HEADER)), self._links
+        self._message.data[:] = given
+        return first_stamp(data), self._links
 
     def _learn(self, data: bytes) -> None:
         """Take the layout of a message whose structure is new; that of before is kept if it is none."""
@@ -76,19 +67,11 @@ class DeflectionReader:
                     f"link {shortened(link.link)!r} has arrays of other lengths than its {count} stations"
                 )
         links = [(m.link, m.frame_id, m.length, np.array(m.stations)) for m in message.links]
-        layout, room = deflection_layout(message.header.frame_id, message.robot, links), aligned(data)
-        if not layout.fits(room):
+        layout = deflection_layout(message.header.frame_id, message.robot, links)
+        if not layout.fits(np.frombuffer(data, np.uint8)):
             raise ValueError("a message that is not in little-endian CDR")
-        self._layout, self._data = layout, room
-        self._links = [_bent(layout, room, n, *link) for n, link in enumerate(links)]
-
-
-def _bent(
-    layout: Layout, data: np.ndarray, number: int, link: str, frame: str, length: float, stations: np.ndarray
-) -> Bent:
-    parts = {}
-    for part, _, width in DEFLECTION_PARTS:
-        if part in Bent._fields:
-            values = layout.view(data, f"{number}/{part}")
-            parts[part] = values if width == 1 else values.reshape(-1, width)
-    return Bent(link, frame, length, stations, **parts)
+        self._layout, self._message = layout, PatchedMessage(layout)
+        numbers, read = self._message.numbers, Bent._fields[4:]
+        self._links = [
+            Bent(*link, *(numbers[f"{n}/{part}"] for part in read)) for n, link in enumerate(links)
+        ]

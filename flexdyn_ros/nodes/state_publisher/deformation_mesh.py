@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import Marker
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
 from flexdyn_ros.expanded.outlines import outline
-from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
-from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, Stamp
-from flexdyn_ros.nodes.state_publisher.scenery import new_marker
+from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
 from flexdyn_ros.simulation.live.message_fields import seconds_of
+from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage, Stamp
 
 #: points around a round link
 AROUND = 12
@@ -94,9 +93,9 @@ class DeformationMesh:
         self.top = settings.colour_limit or max(self.top, largest)
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
-            tube.write_points(bent, settings.magnification, self._template.numbers[2 * n])
-            tube.write_colours(scale, self._template.numbers[2 * n + 1])
-        return self._template.stamped(stamp)
+            tube.write_points(bent, settings.magnification, self._message.numbers[f"{n}/points"])
+            tube.write_colours(scale, self._message.numbers[f"{n}/colors"])
+        return self._message.stamped(stamp)
 
     def _make(self, links: Sequence[Bent], prefix: str) -> None:
         """Shapes and message for these links, if they are not those of before."""
@@ -106,14 +105,10 @@ class DeformationMesh:
         self._shape = shape
         self._tubes = [_Tube(self._description, bent) for bent in links]
         self._before = None
-        markers = [_marker(bent, number, prefix) for number, bent in enumerate(links)]
-        fields = [
-            (marker, name, len(tube.corners))
-            for marker, tube in zip(markers, self._tubes, strict=True)
-            for name in ("points", "colors")
-        ]
-        message = MarkerArray(markers=markers)
-        self._template = PatchedMessage(message, [marker.header for marker in message.markers], fields)
+        layout = Layout().count(len(links))
+        for number, (bent, tube) in enumerate(zip(links, self._tubes, strict=True)):
+            _add_marker(layout, number, bent, prefix, len(tube.corners))
+        self._message = PatchedMessage(layout)
 
     def _take_values(self, stamp: Stamp, links: Sequence[Bent], colour: str) -> float:
         """What colours stand for, to the tubes, and the largest; velocity: how fast the displacement
@@ -136,8 +131,17 @@ class DeformationMesh:
         ]
 
 
-def _marker(bent: Bent, number: int, prefix: str) -> Marker:
-    frame = prefix + bent.frame
-    marker = new_marker(f"deformation/{bent.link}", number, Marker.TRIANGLE_LIST, frame, (0.0, 0.0, 0.0, 1.0))
-    marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-    return marker
+def _add_marker(layout: Layout, number: int, bent: Bent, prefix: str, corners: int) -> None:
+    """The fields of a visualization_msgs/Marker in their order; slots N/points and N/colors."""
+    layout.header(prefix + bent.frame).text(f"deformation/{bent.link}")
+    layout.constants([number, Marker.TRIANGLE_LIST, Marker.ADD], sequence=False, kind="<i4")
+    position, quaternion, scale, black = [0.0] * 3, [0.0, 0.0, 0.0, 1.0], [1.0] * 3, [0.0, 0.0, 0.0, 1.0]
+    layout.constants(position + quaternion + scale, sequence=False)
+    layout.constants(black, sequence=False, kind="<f4")
+    lifetime, frame_locked = [0, 0], [False]
+    layout.constants(lifetime, sequence=False, kind="<i4").constants(frame_locked, sequence=False, kind="u1")
+    layout.doubles(f"{number}/points", corners, width=3)
+    layout.doubles(f"{number}/colors", corners, width=4, kind="<f4")
+    # no texture (its image has a stamp, a frame, a format and data), no places in it, no text, no file
+    layout.text("").constants([0, 0], sequence=False, kind="<i4").text("").text("").count(0).count(0)
+    layout.text("").text("").text("").count(0).constants([False], sequence=False, kind="u1")

@@ -11,9 +11,8 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from lxml import etree
 from scipy.spatial.transform import Rotation
-from tf2_msgs.msg import TFMessage
 
-from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
+from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage
 
 _TURNING = ("revolute", "continuous")
 
@@ -139,13 +138,11 @@ class TransformMessage:
     """
 
     def __init__(self, frames: Sequence[tuple[str, str]]) -> None:
-        message = TFMessage(transforms=[TransformStamped(child_frame_id=child) for _, child in frames])
-        for (parent, _), transform in zip(frames, message.transforms, strict=True):
-            transform.header.frame_id = parent
-        self._message = PatchedMessage(
-            message, [t.header for t in message.transforms], [(t, "transform", 1) for t in message.transforms]
-        )
-        self._doubles, places = self._message.doubles(7)
+        layout = Layout().count(len(frames))
+        for number, (parent, child) in enumerate(frames):
+            layout.header(parent).text(child).doubles(f"{number}", 7, sequence=False)
+        self._message = PatchedMessage(layout)
+        self._doubles, places = self._message.together(7)
         self._position, self._quaternion = places[:, :3], places[:, 3:]
 
     def filled(self, stamp: Time, position: np.ndarray, quaternion: np.ndarray) -> bytes:

@@ -3,6 +3,10 @@
 A recording of a minute holds a hundred thousand messages of the same robot: same names, same lengths, other
 numbers. `Layout` writes the constant bytes once and notes where the numbers are, so that all messages are
 made, or read, by a few array operations. Layout of types: OMG DDS-XTypes 1.3, section 7.4.3 (PLAIN_CDR).
+
+A node publishes such a message many times a second: `PatchedMessage` keeps one in memory and hands out arrays
+to write its numbers to. Names of a hundred joints, or the corners of a mesh, would otherwise become objects,
+and those bytes, at every publication.
 """
 
 from __future__ import annotations
@@ -10,39 +14,60 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "PatchedMessage", "Stamp", "first_stamp"]
 
 #: representation header: plain CDR, little endian
 HEADER = b"\x00\x01\x00\x00"
-STAMP = "stamp"
+
+
+class Stamp(NamedTuple):
+    """Time of a message, the fields of builtin_interfaces/Time."""
+
+    sec: int
+    nanosec: int
 
 
 class _Slot(NamedTuple):
-    """Where numbers are: first byte, number of float64."""
+    """Where numbers are: first byte, how many, how many of them in an entry, and their type."""
 
     offset: int
     size: int
+    width: int
+    kind: np.dtype
+
+    @property
+    def bytes(self) -> slice:
+        return slice(self.offset, self.offset + self.size * self.kind.itemsize)
 
 
 class Layout:
-    """The constant bytes of one kind of message, built field by field, and its slots for numbers."""
+    """The constant bytes of one kind of message, built field by field, and its slots for numbers.
+
+    Attributes
+    ----------
+    slots : dict
+        Where numbers are, by name.
+    times : list of int
+        First bytes of the stamps.
+    """
 
     def __init__(self) -> None:
         self._bytes = bytearray(HEADER)
-        self._slots: dict[str, _Slot] = {}
-        self._stamp: int | None = None
+        self.slots: dict[str, _Slot] = {}
+        self.times: list[int] = []
         # padding may hold anything, and so may the options behind the representation
         self._loose = [(2, 4)]
 
     # ---- building ----
 
     def header(self, frame: str) -> Layout:
-        """std_msgs/Header; its time is the slot of the stamps."""
-        self._stamp = self._align(4)
+        """std_msgs/Header; its time is one of the slots of the stamp."""
+        self.times.append(self._align(4))
         self._bytes += bytes(8)
         return self.text(frame)
 
@@ -67,24 +92,27 @@ class Layout:
         self._bytes += struct.pack("<I", value)
         return self
 
-    def doubles(self, name: str, count: int, *, width: int = 1, sequence: bool = True) -> Layout:
-        """Slot for float64: a sequence of `count` elements of `width` numbers, or without a length before."""
+    def doubles(
+        self, name: str, count: int, *, width: int = 1, sequence: bool = True, kind: str = "<f8"
+    ) -> Layout:
+        """Slot for float64: a sequence of `count` entries of `width` numbers, or without a length before;
+        for other numbers the name of their dtype."""
         if sequence:
             self.count(count)
-        if count:
-            self._slots[name] = _Slot(self._align(8), count * width)
-            self._bytes += bytes(8 * count * width)
-        else:
-            self._slots[name] = _Slot(len(self._bytes), 0)
+        dtype = np.dtype(kind)
+        offset = self._align(dtype.itemsize) if count else len(self._bytes)
+        self.slots[name] = _Slot(offset, count * width, width, dtype)
+        self._bytes += bytes(dtype.itemsize * count * width)
         return self
 
-    def constants(self, values: np.ndarray, *, sequence: bool = True) -> Layout:
-        """float64 (k,) that do not change, a sequence or without a length before."""
+    def constants(self, values: ArrayLike, *, sequence: bool = True, kind: str = "<f8") -> Layout:
+        """Numbers (k,) that do not change, a sequence or without a length before."""
+        numbers = np.asarray(values, dtype=kind)
         if sequence:
-            self.count(len(values))
-        if len(values):
-            self._align(8)
-            self._bytes += np.asarray(values, dtype="<f8").tobytes()
+            self.count(len(numbers))
+        if len(numbers):
+            self._align(numbers.itemsize)
+            self._bytes += numbers.tobytes()
         return self
 
     def _align(self, size: int) -> int:
@@ -99,29 +127,33 @@ class Layout:
     def __len__(self) -> int:
         return len(self._bytes)
 
+    def __bytes__(self) -> bytes:
+        """The message whose numbers are all 0."""
+        return bytes(self._bytes)
+
     def messages(self, stamps: np.ndarray, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
         """Messages (n, bytes) for stamps (n,) [ns] and, per slot, numbers (n, ...)."""
         n = len(stamps)
-        rows = np.tile(np.frombuffer(bytes(self._bytes), np.uint8), (n, 1))
-        if self._stamp is not None:
-            time = np.stack((stamps // 10**9, stamps % 10**9), axis=-1).astype("<u4")
-            rows[:, self._stamp : self._stamp + 8] = time.view(np.uint8)
-        for name, (offset, count) in self._slots.items():
-            if count:
-                values = np.ascontiguousarray(numbers[name], dtype="<f8").reshape(n, count)
-                rows[:, offset : offset + 8 * count] = values.view(np.uint8)
+        rows = np.tile(np.frombuffer(bytes(self), np.uint8), (n, 1))
+        time = np.stack((stamps // 10**9, stamps % 10**9), axis=-1).astype("<u4").view(np.uint8)
+        for place in self.times:
+            rows[:, place : place + 8] = time
+        for name, slot in self.slots.items():
+            if slot.size:
+                values = np.ascontiguousarray(numbers[name], dtype=slot.kind).reshape(n, slot.size)
+                rows[:, slot.bytes] = values.view(np.uint8)
         return rows
 
     @cached_property
     def _fixed(self) -> tuple[np.ndarray, np.ndarray]:
         """Bytes that are the same in all messages: where, and what."""
         fixed = np.ones(len(self), dtype=bool)
-        numbers = [(slot.offset, slot.offset + 8 * slot.size) for slot in self._slots.values()]
-        times = [] if self._stamp is None else [(self._stamp, self._stamp + 8)]
+        numbers = [(slot.bytes.start, slot.bytes.stop) for slot in self.slots.values()]
+        times = [(place, place + 8) for place in self.times]
         for start, stop in (*numbers, *times, *self._loose):
             fixed[start:stop] = False
         places = np.flatnonzero(fixed)
-        return places, np.frombuffer(bytes(self._bytes), np.uint8)[places]
+        return places, np.frombuffer(bytes(self), np.uint8)[places]
 
     def fits(self, rows: np.ndarray) -> bool:
         """Whether messages (..., bytes) differ from this layout, which is complete, in their numbers only."""
@@ -130,20 +162,64 @@ class Layout:
         places, constant = self._fixed
         return bool((rows.take(places, axis=-1) == constant).all())
 
-    def view(self, message: np.ndarray, name: str) -> np.ndarray:
-        """Numbers (count,) of a slot in the memory of one message, whose fields are aligned."""
-        offset, count = self._slots[name]
-        return message[offset : offset + 8 * count].view("<f8")
-
     def stamps(self, rows: np.ndarray) -> np.ndarray:
         """Stamps (n,) [ns] of messages (n, bytes)."""
-        assert self._stamp is not None
-        time = np.ascontiguousarray(rows[:, self._stamp : self._stamp + 8]).view("<u4").astype(np.int64)
+        place = self.times[0]
+        time = np.ascontiguousarray(rows[:, place : place + 8]).view("<u4").astype(np.int64)
         return time[:, 0] * 10**9 + time[:, 1]
 
     def numbers(self, rows: np.ndarray, name: str) -> np.ndarray:
         """Numbers (n, count) of a slot."""
-        offset, count = self._slots[name]
-        if not count:
+        slot = self.slots[name]
+        if not slot.size:
             return np.zeros((len(rows), 0))
-        return np.ascontiguousarray(rows[:, offset : offset + 8 * count]).view("<f8").astype(np.float64)
+        return np.ascontiguousarray(rows[:, slot.bytes]).view(slot.kind).astype(np.float64)
+
+
+class PatchedMessage:
+    """One message of a layout, to write numbers to.
+
+    Attributes
+    ----------
+    data : (bytes,) array of uint8
+        The message; its fields are aligned in memory as they are in it.
+    numbers : dict of arrays
+        Its numbers by the names of the slots: (count,), or (count, width) of entries with several numbers.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        data = np.frombuffer(bytes(layout), np.uint8)
+        room = np.zeros(len(data) + 16, np.uint8)
+        start = -(room.ctypes.data + len(HEADER)) % 8
+        self.data = room[start : start + len(data)]
+        self.data[:] = data
+        self.numbers: dict[str, np.ndarray] = {}
+        for name, slot in layout.slots.items():
+            numbers = self.data[slot.bytes].view(slot.kind)
+            self.numbers[name] = numbers if slot.width == 1 else numbers.reshape(-1, slot.width)
+        self._layout, self._words = layout, self._all("<u4")
+        at = (np.array(layout.times, dtype=np.intp)[:, None] - len(HEADER)) // 4 + np.arange(2)
+        # a slice is written faster than an array of indices
+        self._stamps: Any = slice(at[0, 0], at[0, 0] + 2) if len(at) == 1 else at
+
+    def together(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """All float64 of a message, to write to, and where among them those of its k slots of `size` numbers
+        each are (k, size): one assignment instead of k."""
+        slots = self._layout.slots.values()
+        first = np.array([slot.offset - len(HEADER) for slot in slots], dtype=np.intp)[:, None] // 8
+        return self._all("<f8"), first + np.arange(size)
+
+    def stamped(self, stamp: Stamp) -> bytes:
+        """The message as it is, with a stamp in all its headers."""
+        self._words[self._stamps] = stamp.sec, stamp.nanosec
+        return self.data.tobytes()
+
+    def _all(self, kind: str) -> np.ndarray:
+        """The fields as if all of them were numbers of one kind."""
+        fields = self.data[len(HEADER) :]
+        return fields[: len(fields) // np.dtype(kind).itemsize * np.dtype(kind).itemsize].view(kind)
+
+
+def first_stamp(data: bytes) -> Stamp:
+    """Time of a message that begins with a header."""
+    return Stamp(*struct.unpack_from("<iI", data, len(HEADER)))

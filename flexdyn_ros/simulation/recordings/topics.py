@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,9 +34,11 @@ __all__ = [
     "DEFLECTION_PARTS",
     "deflection_layout",
     "energy_layout",
+    "joint_layout",
     "note_robot",
     "options_of",
     "record_trajectory",
+    "robot_deflection_layout",
     "run_note",
     "state_layout",
 ]
@@ -44,6 +46,7 @@ __all__ = [
 STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
 #: names of the metadata records: of the robot, of how the run ended
 ROBOT_NOTE, RUN_NOTE = "flexdyn_robot", "flexdyn_run"
+JOINT_PARTS = ("position", "velocity", "effort")
 ENERGY_PARTS = ("kinetic", "gravity", "elastic", "total", "work", "dissipated")
 #: fields of a Deflection and of a LinkDeflection that have an entry for each station, and its numbers
 DEFLECTION_PARTS = (
@@ -159,9 +162,24 @@ def state_layout(
     return layout.texts(effort_names).doubles("tau", len(effort_names))
 
 
+def joint_layout(names: Sequence[str], frame: str = "", sizes: Sequence[int] = ()) -> Layout:
+    """Layout of JointState messages; slots position, velocity, effort, of other sizes where given."""
+    layout = Layout().header(frame).texts(names)
+    for slot, size in zip(JOINT_PARTS, sizes or [len(names)] * 3, strict=True):
+        layout.doubles(slot, size)
+    return layout
+
+
 def energy_layout(robot: str) -> Layout:
     """Layout of Energy messages; one slot, all six numbers."""
     return Layout().header("world").text(robot).doubles("parts", len(ENERGY_PARTS), sequence=False)
+
+
+def robot_deflection_layout(robot: Robot, found: Mapping[str, Any], frame: str = "world") -> Layout:
+    """`deflection_layout` of what `robot.deflections` answered."""
+    frames = bending_frames(robot.description)
+    links = [(link, *frames[link], d.station) for link, d in found.items()]
+    return deflection_layout(frame, robot.name, links)
 
 
 def deflection_layout(frame: str, robot: str, links: Sequence[tuple[str, str, float, np.ndarray]]) -> Layout:
@@ -205,9 +223,7 @@ def _robot_streams(
     expanded = _expanded(robot)
     if expanded is not None:
         names = expanded.joint_names
-        layout = Layout().header("").texts(names)
-        for slot in ("position", "velocity", "effort"):
-            layout.doubles(slot, len(names))
+        layout = joint_layout(names)
         numbers = {
             "position": expanded.joint_positions(q),
             "velocity": expanded.joint_velocities(q, v),
@@ -248,14 +264,12 @@ def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) ->
 
 
 def _deflection_rows(robot: Robot, found: dict[str, Any], stamps: np.ndarray) -> np.ndarray:
-    frames = bending_frames(robot.description)
-    links = [(link, *frames[link], d.station) for link, d in found.items()]
     numbers = {
         f"{n}/{part}": getattr(d, part)
         for n, d in enumerate(found.values())
         for part, _, _ in DEFLECTION_PARTS
     }
-    return deflection_layout("world", robot.name, links).messages(stamps, numbers)
+    return robot_deflection_layout(robot, found).messages(stamps, numbers)
 
 
 def _write_in_order(bag: Bag, streams: list[_Stream]) -> None:

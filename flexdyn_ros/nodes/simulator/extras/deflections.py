@@ -5,11 +5,10 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 
 from flexdyn_interfaces.msg import LinkDeflections
-from flexdyn_ros.nodes.interfaces.deflections import deflection_message
-from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
+from flexdyn_ros.simulation.recordings.cdr import PatchedMessage
+from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, robot_deflection_layout
 
 
 class DeflectionMessage:
@@ -17,17 +16,12 @@ class DeflectionMessage:
 
     def __init__(self, robot: Robot) -> None:
         bent = robot.deflections(robot.neutral())
-        message = deflection_message(robot, bent)
-        message.header.frame_id = robot.description.root
+        self._message = PatchedMessage(robot_deflection_layout(robot, bent, robot.description.root))
         self._links = tuple(bent)
-        fields = [
-            (link, name, len(link.stations)) for link in message.links for _, name, _ in DEFLECTION_PARTS
-        ]
-        self._message = PatchedMessage(message, [message.header], fields)
 
     def filled(self, stamp: Time, bent: dict[str, object]) -> bytes:
         """The message of `robot.deflections(q)` for one q, with a stamp."""
-        numbers = iter(self._message.numbers)
+        numbers = iter(self._message.numbers.values())
         for link in self._links:
             for name, _, _ in DEFLECTION_PARTS:
                 next(numbers)[:] = getattr(bent[link], name)
