@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,10 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import HydraulicCommand
-from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
+from flexdyn_ros.nodes.controllers.controller import Callbacks, FeedForwardController
 from flexdyn_ros.nodes.controllers.parameters import PlatformControllerParameters
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
-from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError
 from flexdyn_ros.simulation.live.message_fields import checked_numbers, doubles, places_of
@@ -31,7 +29,7 @@ class PlatformController(FeedForwardController):
     def __init__(self, **options: Any) -> None:
         super().__init__("platform_controller", PlatformControllerParameters, **options)
 
-    def prepare(self, robot: Robot) -> Iterable[Topic]:
+    def prepare(self, robot: Robot) -> Callbacks:
         if robot.description.platform is None:
             raise ParameterError(f"robot '{robot.name}' is no platform ({robot.kind}), expected a <platform>")
         settings = self._settings
@@ -42,14 +40,9 @@ class PlatformController(FeedForwardController):
                 "'forces'"
             )
         limits = robot.effort_limits if settings.saturate else np.full(robot.nu, np.inf)
-        kind, topic = JointState, "joint_commands"
-        if self._to_cylinders:
-            kind, topic = HydraulicCommand, "simulator/hydraulic_command"
-        self.lead(robot, (-limits, limits), kind, topic)
-        return (
-            (JointState, "leg_states", self.take_state, NEWEST),
-            (MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory, 10),
-        )
+        topic = "simulator/hydraulic_command" if self._to_cylinders else "joint_commands"
+        self.lead(robot, (-limits, limits), topic)
+        return {"leg_states": self.take_state, "~/platform_trajectory": self._on_trajectory}
 
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
         lengths, _ = measured

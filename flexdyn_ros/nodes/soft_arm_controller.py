@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +17,10 @@ from flexdyn_ros.control.reference import Reference, to_rest
 from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError, shortened
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
-from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
+from flexdyn_ros.nodes.controllers.controller import Callbacks, FeedForwardController
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
-from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.background import Background
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, UnknownJointError, along, read_path
@@ -55,7 +54,7 @@ class SoftArmController(FeedForwardController):
         self._solver = Background(self, self._on_solved, self.refuse)
         self._stand: Stand | None = None
 
-    def prepare(self, robot: Robot) -> Iterable[Topic]:
+    def prepare(self, robot: Robot) -> Callbacks:
         if not robot.description.sections:
             raise ParameterError(
                 f"robot '{robot.name}' is no soft arm ({robot.kind}), expected one with <section>"
@@ -64,15 +63,12 @@ class SoftArmController(FeedForwardController):
         self._tip = f"{robot.section_names[-1]}/tip"
         # imports and compiles now, not while the arm waits for the answer
         robot.inverse_kinematics(robot.frames(robot.neutral(), self._tip))
-        kind, topic = JointState, "joint_commands"
-        if self._by_pressure:
-            kind, topic = Float64MultiArray, "simulator/pressure_commands"
-        self.lead(robot, limits, kind, topic)
-        return (
-            (DynamicsState, "simulator/state", self.take_state, NEWEST),
-            (MultiDOFJointTrajectory, "~/tip_trajectory", self._on_tip_trajectory, 10),
-            (JointTrajectory, "~/joint_trajectory", self._on_joint_trajectory, 10),
-        )
+        self.lead(robot, limits, "simulator/pressure_commands" if self._by_pressure else "joint_commands")
+        return {
+            "simulator/state": self.take_state,
+            "~/tip_trajectory": self._on_tip_trajectory,
+            "~/joint_trajectory": self._on_joint_trajectory,
+        }
 
     def _range_of(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest forces of the actuators (nu,) [N]; whether they come from pressures."""

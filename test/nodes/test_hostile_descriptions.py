@@ -20,7 +20,7 @@ from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
-from flexdyn_ros.nodes.ros.queues import LATCHED  # noqa: E402
+from flexdyn_ros.nodes.topics import LATCHED  # noqa: E402
 
 #: of the processor of the node: reception of megabytes, and whatever a busy machine does meanwhile, included
 SECONDS = 2.0

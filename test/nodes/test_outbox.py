@@ -17,6 +17,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from flexdyn_ros.nodes import Simulator  # noqa: E402
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
+from flexdyn_ros.nodes.topics import RELIABLE  # noqa: E402
 from flexdyn_ros.simulation import records  # noqa: E402
 
 
@@ -38,10 +39,15 @@ def test_a_message_that_the_middleware_refuses_is_counted_told_and_recorded(tmp_
     log = Log()
     outbox = Outbox(SimpleNamespace(get_logger=lambda: log))
     publisher = SimpleNamespace(
-        topic="joint_states", topic_name="/joint_states", is_activated=True, publish=refuse
+        topic="joint_states",
+        topic_name="/joint_states",
+        msg_type=JointState,
+        qos_profile=RELIABLE,
+        is_activated=True,
+        publish=refuse,
     )
     recorder = Recorder(str(tmp_path / "run.mcap"), double_pendulum())
-    made = recorder.maker(lambda *_: outbox.guarded(publisher))(JointState, "joint_states", 10)
+    made = recorder.recording(lambda *_: outbox.guarded(publisher))("joint_states")
     for _ in range(3):
         made.publish(JointState())
     recorder.close()

@@ -29,6 +29,7 @@ from flexdyn_ros import Trajectory  # noqa: E402
 from flexdyn_ros.errors import FlexdynWarning  # noqa: E402
 from flexdyn_ros.nodes import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
+from flexdyn_ros.nodes.topics import RELIABLE  # noqa: E402
 from flexdyn_ros.simulation import (  # noqa: E402
     Bag,
     recorded_robot,
@@ -120,8 +121,14 @@ def test_a_device_that_takes_nothing_is_refused():
 def test_a_recording_that_fails_is_told_once_and_stays_readable(tmp_path, monkeypatch):
     told = []
     recorder = Recorder(str(tmp_path / "run.mcap"), double_pendulum(), told.append)
-    publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
-    recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
+    publisher = SimpleNamespace(
+        topic_name="/joint_states",
+        msg_type=JointState,
+        qos_profile=RELIABLE,
+        is_activated=True,
+        publish=lambda message: None,
+    )
+    recorder.recording(lambda *_: publisher)("joint_states")
     for _ in range(5):
         publisher.publish(JointState(name=["shoulder"], position=[1.0], velocity=[0.0], effort=[0.0]))
     deadline = time.monotonic() + 30.0
@@ -187,8 +194,14 @@ def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Bag, "write", slowly)
     recorder = Recorder(str(tmp_path / "run.mcap"), double_pendulum())
-    publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
-    recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
+    publisher = SimpleNamespace(
+        topic_name="/joint_states",
+        msg_type=JointState,
+        qos_profile=RELIABLE,
+        is_activated=True,
+        publish=lambda message: None,
+    )
+    recorder.recording(lambda *_: publisher)("joint_states")
     message = JointState(name=["shoulder"], position=[0.0] * 100, velocity=[0.0] * 100, effort=[0.0] * 100)
     for _ in range(100):
         publisher.publish(message)
@@ -203,8 +216,14 @@ def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
 def test_memory_does_not_grow_with_what_is_recorded_in_split_files(tmp_path, monkeypatch):
     monkeypatch.setattr("flexdyn_ros.nodes.simulator.recorder.CHUNK", 1 << 12)
     recorder = Recorder(str(tmp_path / "long"), double_pendulum(), split_size=20_000)
-    publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
-    recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
+    publisher = SimpleNamespace(
+        topic_name="/joint_states",
+        msg_type=JointState,
+        qos_profile=RELIABLE,
+        is_activated=True,
+        publish=lambda message: None,
+    )
+    recorder.recording(lambda *_: publisher)("joint_states")
     message = bytes(500)
 
     def grown(count):
@@ -244,8 +263,10 @@ def test_a_minute_at_a_kilohertz_loses_no_sample(tmp_path):
 def test_a_clock_on_a_topic_of_its_own_is_not_recorded(tmp_path):
     recorder = Recorder(str(tmp_path / "clock.mcap"), double_pendulum())
     published = []
-    publisher = SimpleNamespace(topic_name="/arm/clock", is_activated=True, publish=published.append)
-    made = recorder.maker(lambda *_: publisher)(Clock, "/clock", 1)
+    publisher = SimpleNamespace(
+        topic_name="/arm/clock", msg_type=Clock, is_activated=True, publish=published.append
+    )
+    made = recorder.recording(lambda *_: publisher)("/clock")
     made.publish(Clock())
     recorder.close()
     assert len(published) == 1
@@ -259,9 +280,15 @@ def test_a_recording_tells_the_quality_of_service_of_its_publishers(tmp_path):
     recorder = Recorder(str(tmp_path / "qos.mcap"), double_pendulum())
     lossy = QoSProfile(depth=3, reliability=ReliabilityPolicy.BEST_EFFORT)
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    for topic, qos in (("/plain", 100), ("/lossy", lossy), ("/latched", latched)):
-        publisher = SimpleNamespace(topic_name=topic, is_activated=True, publish=lambda message: None)
-        made = recorder.maker(lambda *_, publisher=publisher: publisher)(JointState, topic, qos)
+    for topic, qos in (("/plain", QoSProfile(depth=100)), ("/lossy", lossy), ("/latched", latched)):
+        publisher = SimpleNamespace(
+            topic_name=topic,
+            msg_type=JointState,
+            qos_profile=qos,
+            is_activated=True,
+            publish=lambda message: None,
+        )
+        made = recorder.recording(lambda *_, publisher=publisher: publisher)(topic)
         made.publish(JointState())
     recorder.close()
     with (tmp_path / "qos.mcap").open("rb") as file:

@@ -26,8 +26,8 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, seconds_of
 
-#: kind, name, callback and QoS of a topic that is heard
-Topic = tuple[Any, str, Callable[[Any], None], Any]
+#: what is called with the messages of topics
+Callbacks = dict[str, Callable[[Any], None]]
 #: positions and velocities
 Motion = tuple[np.ndarray, np.ndarray]
 
@@ -50,7 +50,7 @@ class Controller(ManagedNode):
 
     # ---- what controllers give ----
 
-    def prepare(self, robot: Robot) -> Iterable[Topic]:
+    def prepare(self, robot: Robot) -> Callbacks:
         """Make law, publishers and doors; the topics to hear, first that of the measured state."""
         raise NotImplementedError
 
@@ -70,11 +70,11 @@ class Controller(ManagedNode):
 
     def setup(self) -> None:
         self._robot = load_robot(self, self._settings)
-        self._state = self.advertise(JointTrajectory, "~/controller_state")
-        topics = tuple(self.prepare(self._robot))
-        for kind, topic, callback, qos in topics:
-            self.subscribe(kind, topic, callback, qos)
-        self._input = topics[0][1]
+        self._state = self.advertise("~/controller_state")
+        callbacks = self.prepare(self._robot)
+        for topic, callback in callbacks.items():
+            self.subscribe(topic, callback)
+        self._input = next(iter(callbacks))
         self._silence = self.watch_input(self._input, "no command")
         self.report_by(self._health)
         self._forget()
@@ -186,7 +186,7 @@ class FeedForwardController(Controller):
         """The message of efforts (nu,)."""
         raise NotImplementedError
 
-    def lead(self, robot: Robot, limits: Motion, kind: object, topic: str) -> None:
+    def lead(self, robot: Robot, limits: Motion, topic: str) -> None:
         """Make the law, which commands efforts between limits (nu,) by messages on a topic."""
         settings = self._settings
         self._names, self._range = robot.effort_names, limits
@@ -198,7 +198,7 @@ class FeedForwardController(Controller):
             settings.feed_forward,
             0.5 / settings.state_rate_hz + settings.actuator_lag,
         )
-        self._commands = self.advertise(kind, topic)
+        self._commands = self.advertise(topic)
 
     def act(self, t: float) -> None:
         wanted = self._timeline(t)

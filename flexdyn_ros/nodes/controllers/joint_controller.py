@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -16,14 +16,13 @@ from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, FlexdynError, SingularityError, StateError, shortened
-from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
+from flexdyn_ros.nodes.controllers.controller import Callbacks, Controller, state_point
 from flexdyn_ros.nodes.interfaces.follow_trajectory import (
     FollowJointTrajectoryAction,
     Motion,
     declared_tolerances,
 )
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
-from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.simulation.live.joint_path import (
     JointLimits,
     JointPath,
@@ -172,7 +171,7 @@ class JointController(Controller):
 
     # ---- what `Controller` asks for ----
 
-    def prepare(self, robot: Any) -> Iterable[Topic]:
+    def prepare(self, robot: Any) -> Callbacks:
         actuated = tuple(c.name for c in robot.coordinates if c.actuated and not c.prescribed)
         self._joints = self._settings.joints or actuated
         for joint in self._joints:
@@ -194,11 +193,8 @@ class JointController(Controller):
             self, self, declared_tolerances(self, self._joints, self._limits)
         )
         self._doors.append(self._action)
-        self._commands = self.advertise(JointState, "joint_commands")
-        return (
-            (JointState, "joint_states", self.take_state, NEWEST),
-            (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
-        )
+        self._commands = self.advertise("joint_commands")
+        return {"joint_states": self.take_state, "~/joint_trajectory": self._on_trajectory}
 
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
         q, _ = measured

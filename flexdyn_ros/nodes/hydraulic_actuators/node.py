@@ -19,7 +19,6 @@ from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
-from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits, disagreement, pace_word, ranges_of
 from flexdyn_ros.simulation.live.message_fields import doubles
@@ -79,10 +78,10 @@ class HydraulicActuators(ManagedNode):
         self._silence = self.watch_input("leg states", waits)
         self._reported: tuple[str, ...] = ()
         self._disagreement = ""
-        self._force_out = self.advertise(JointState, "~/leg_force", 1)
-        self._state_out = self.advertise(HydraulicState, "~/hydraulic_state", 1)
-        self.subscribe(JointState, "~/leg_state", self._on_leg_state, NEWEST)
-        self.subscribe(HydraulicCommand, "~/command", self._on_command, NEWEST)
+        self._force_out = self.advertise("~/leg_force")
+        self._state_out = self.advertise("~/hydraulic_state")
+        self.subscribe("~/leg_state", self._on_leg_state)
+        self.subscribe("~/command", self._on_command)
         self.serve(Trigger, "reset", self._on_reset)
         self.serve(SetBool, "enable", self._on_enable)
         if not settings.lockstep:

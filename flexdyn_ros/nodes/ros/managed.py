@@ -29,11 +29,11 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError, given_names
 from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 from flexdyn_ros.nodes.ros.outbox import Outbox
-from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
 from flexdyn_ros.nodes.startup.surroundings import StartError
+from flexdyn_ros.nodes.topics import REQUESTS, topic_of
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
@@ -100,15 +100,17 @@ class ManagedNode(LifecycleNode):
 
     # ---- what `setup` makes and cleanup destroys ----
 
-    def advertise(self, kind: object, topic: str, qos: object = 10) -> Any:
-        """A publisher that is silent while the node is not active."""
-        return self._kept(self.destroy_publisher, self.create_lifecycle_publisher(kind, topic, qos))
+    def advertise(self, name: str, *parts: str) -> Any:
+        """A publisher of a topic of this node's table, with parts of the robot for its {}; it is silent while
+        the node is not active."""
+        topic = topic_of(self._kind, "out", name)
+        made = self.create_lifecycle_publisher(topic.message_type, name.format(*parts), topic.queue)
+        return self._kept(self.destroy_publisher, made)
 
-    def subscribe(
-        self, kind: object, topic: str, callback: Callable[[Any], Any], qos: object, raw: bool = False
-    ) -> Any:
-        """A subscription; raw: to the bytes of the messages."""
-        made = self.create_subscription(kind, topic, callback, qos, raw=raw)
+    def subscribe(self, name: str, callback: Callable[[Any], Any], raw: bool = False) -> Any:
+        """A subscription to a topic of this node's table; raw: to the bytes of the messages."""
+        topic = topic_of(self._kind, "in", name)
+        made = self.create_subscription(topic.message_type, name, callback, topic.queue, raw=raw)
         return self._kept(self.destroy_subscription, made)
 
     def serve(
@@ -118,11 +120,10 @@ class ManagedNode(LifecycleNode):
         made = self.create_service(kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group)
         return self._kept(self.destroy_service, made)
 
-    def latch(self, topic: str, text: str) -> None:
+    def latch(self, name: str, text: str) -> None:
         """Publish a text that is kept for whoever comes later."""
-        self._kept(self.destroy_publisher, self.create_publisher(String, topic, LATCHED)).publish(
-            String(data=text)
-        )
+        publisher = self.create_publisher(String, name, topic_of(self._kind, "out", name).queue)
+        self._kept(self.destroy_publisher, publisher).publish(String(data=text))
 
     def repeat(self, period: float, callback: Callable[[], None], *, wall: bool = True) -> Any:
         """A timer [s], of wall time or of the node's clock."""
@@ -133,7 +134,7 @@ class ManagedNode(LifecycleNode):
         """Publish what a function of the node's name in /diagnostics says, and who publishes /clock, every
         second."""
         self._statuses = statuses
-        self.diagnostics = self.advertise(DiagnosticArray, "/diagnostics", 1)
+        self.diagnostics = self.advertise("/diagnostics")
         self.repeat(1.0, self.report)
 
     def report(self) -> None:

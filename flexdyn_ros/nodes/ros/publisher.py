@@ -13,11 +13,11 @@ from ament_index_python.resources import has_resource
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
 from flexdyn_ros.nodes.ros.message_values import fill
+from flexdyn_ros.nodes.topics import ONE_SHOT
 
 #: seconds that what was sent last has to reach its listeners
 LINGER = 0.2
@@ -65,10 +65,7 @@ def publish(
             fill(message, fields)
         except (AssertionError, OverflowError, ValueError) as error:
             raise FlexdynError(f"message for {name}: {error}") from None
-        profile = QoSProfile(
-            depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
-        )
-        publisher = node.create_publisher(message_type, name, profile)
+        publisher = node.create_publisher(message_type, name, ONE_SHOT)
         end = time.monotonic() + timeout
         while publisher.get_subscription_count() == 0:
             if time.monotonic() > end:

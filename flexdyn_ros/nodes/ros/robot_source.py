@@ -12,8 +12,8 @@ import flexdyn_ros
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.nodes.ros.queues import LATCHED
 from flexdyn_ros.nodes.ros.robot_parameters import RobotParameters
+from flexdyn_ros.nodes.topics import LATCHED
 from flexdyn_ros.robot.verbs import Robot
 
 

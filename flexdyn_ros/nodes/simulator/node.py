@@ -33,7 +33,6 @@ from flexdyn_ros.nodes.interfaces.requests import (
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
-from flexdyn_ros.nodes.ros.queues import COMMANDS
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
@@ -152,16 +151,13 @@ class Simulator(ManagedNode):
         self._has_lost_records |= recorder is not None and bool(recorder.failure or recorder.lost)
 
     def _listen(self) -> None:
-        for kind, topic, callback, qos in (
-            (JointState, "joint_commands", self._on_joint_commands, COMMANDS),
-            (Float64MultiArray, "~/commands", self._on_array, COMMANDS),
-            (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
-            (WrenchStamped, "~/external_wrench", self._on_wrench, COMMANDS),
-        ):
-            self.subscribe(kind, topic, callback, qos)
+        self.subscribe("joint_commands", self._on_joint_commands)
+        self.subscribe("~/commands", self._on_array)
+        self.subscribe("~/joint_trajectory", self._on_trajectory)
+        self.subscribe("~/external_wrench", self._on_wrench)
         for extra in self._telemetry.extras:
-            for kind, topic, take in extra.inputs:
-                self.subscribe(kind, topic, self._between_ticks(take), COMMANDS)
+            for topic, take in extra.inputs.items():
+                self.subscribe(topic, self._between_ticks(take))
 
     def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
         """A callback of a family's input, between two ticks."""

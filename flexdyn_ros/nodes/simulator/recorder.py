@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
@@ -97,16 +97,9 @@ class Recorder:
         # a node that ends by a signal is not cleaned up
         atexit.register(self.close)
 
-    def maker(self, make: Callable[..., object]) -> Callable[..., object]:
-        """`make(kind, topic, qos)` for publishers that record what they publish while they are active."""
-
-        def make_recorded(kind: object, topic: str, qos: object) -> Any:
-            publisher = make(kind, topic, qos)
-            if kind not in LEFT_OUT:
-                self._listen(publisher, kind, qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos))
-            return publisher
-
-        return make_recorded
+    def recording(self, make: Callable[..., Publisher]) -> Callable[..., Publisher]:
+        """A function that makes publishers, for such that record what they publish while they are active."""
+        return lambda *what: self._listen(make(*what))
 
     def close(self, fault: str = "") -> None:
         """Write what is waiting, how it ended and the index; again does nothing. `failure` says whether that
@@ -140,10 +133,13 @@ class Recorder:
             wall_time=time.monotonic() - self._begun,
         )
 
-    def _listen(self, publisher: Publisher, kind: object, qos: QoSProfile) -> None:
+    def _listen(self, publisher: Publisher) -> Publisher:
+        if publisher.msg_type in LEFT_OUT:
+            return publisher
+        qos = publisher.qos_profile
         channel = self._bag.channel(
             publisher.topic_name,
-            _type_name(kind),
+            _type_name(publisher.msg_type),
             latched=qos.durability == DurabilityPolicy.TRANSIENT_LOCAL,
             depth=qos.depth,
             reliable=qos.reliability != ReliabilityPolicy.BEST_EFFORT,
@@ -156,6 +152,7 @@ class Recorder:
                 self._keep(channel, message)
 
         publisher.publish = publish_and_record
+        return publisher
 
     def _keep(self, channel: int, message: object) -> None:
         if self.failure:

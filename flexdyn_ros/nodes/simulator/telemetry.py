@@ -10,7 +10,6 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
@@ -63,20 +62,20 @@ class Telemetry:
                 split_size=round(settings.record_split_size * 1e6),
                 split_duration=settings.record_split_duration,
             )
-            make = self.recorder.maker(make)
-        self._joints = make(JointState, "joint_states", 10)
-        self._state = make(DynamicsState, "~/state", 10)
-        self._energy = make(Energy, "~/energy", 10)
-        self._clock = make(Clock, "/clock", 1) if settings.use_clock else None
+            make = self.recorder.recording(make)
+        self._joints = make("joint_states")
+        self._state = make("~/state")
+        self._energy = make("~/energy")
+        self._clock = make("/clock") if settings.use_clock else None
         self._prefix = settings.frame_prefix
         self._root = robot.description.root
         self._odometry: Any
         moves = robot.description.base.type in ("floating", "planar")
-        self._odometry = make(Odometry, "odom", 10) if moves else None
-        self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None
+        self._odometry = make("odom") if moves else None
+        self._transforms = make("/tf") if moves and settings.publish_base_tf else None
         self._reactions = reactions_in(robot, settings.wrench_joints)
         joints = () if self._reactions is None else self._reactions.names
-        self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in joints]
+        self._wrenches = [make("~/wrench/{}", name) for name in joints]
         self.extras = extras_of(Setting(simulation, settings, make))
         names = self._expanded.joint_names
         own = {joint.name for joint in robot.description.joints}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
-from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
@@ -16,11 +15,9 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 import flexdyn_ros
-from flexdyn_interfaces.msg import HydraulicState, LinkDeflections
 from flexdyn_ros.nodes.ros.conversions import transform_message
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_changes, declare
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
-from flexdyn_ros.nodes.ros.queues import LATCHED, NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.picture import Picture
@@ -52,19 +49,19 @@ class StatePublisher(ManagedNode):
         self._interval = 1.0 / settings.publish_frequency
         self._marker_interval = 1.0 / settings.marker_frequency
         self._last = self._last_mesh = -1e9
-        self._tf = self.advertise(TFMessage, "/tf", 100)
-        self._tf_static = self.advertise(TFMessage, "/tf_static", LATCHED)
-        self._markers = self.advertise(MarkerArray, "deformation_markers")
-        for kind, topic, callback, raw in (
-            (JointState, "joint_states", self._on_joint_states, False),
-            (LinkDeflections, "deflections", self._on_deflections, True),
-            (Odometry, "odom", self._picture.take_odometry, False),
-            (JointState, "leg_states", self._picture.take_legs, False),
-            (HydraulicState, "simulator/hydraulic_state", self._picture.take_pressures, False),
-            (HydraulicState, "hydraulic_actuators/hydraulic_state", self._picture.take_pressures, False),
+        self._tf = self.advertise("/tf")
+        self._tf_static = self.advertise("/tf_static")
+        self._markers = self.advertise("deformation_markers")
+        self.subscribe("joint_states", self._on_joint_states)
+        self.subscribe("deflections", self._on_deflections, raw=True)
+        for topic, callback in (
+            ("odom", self._picture.take_odometry),
+            ("leg_states", self._picture.take_legs),
+            ("simulator/hydraulic_state", self._picture.take_pressures),
+            ("hydraulic_actuators/hydraulic_state", self._picture.take_pressures),
         ):
-            if topic in ("joint_states", "deflections") or self._picture.wants(topic):
-                self.subscribe(kind, topic, callback, NEWEST, raw=raw)
+            if self._picture.wants(topic):
+                self.subscribe(topic, callback)
         self.get_logger().info(
             f"ready: {len(self._transforms.names)} moving and {len(self._transforms.fixed)} fixed joints"
         )

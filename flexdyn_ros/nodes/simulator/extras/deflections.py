@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from builtin_interfaces.msg import Time
 
-from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage
@@ -33,7 +32,7 @@ class Deflections(Extra):
 
     def __init__(self, setting: Setting) -> None:
         self._simulation = setting.simulation
-        self._publisher = setting.make(LinkDeflections, "deflections", 10)
+        self._publisher = setting.make("deflections")
         self._message = DeflectionMessage(setting.simulation.robot)
 
     def publish_slow(self, stamp: Time) -> None:

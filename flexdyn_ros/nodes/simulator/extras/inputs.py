@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.live.simulation import Simulation
 
 
-class Input(NamedTuple):
-    """A topic that an extra hears: callback(message, simulation) runs between two ticks and may raise
-    CommandError."""
-
-    kind: Any
-    topic: str
-    callback: Callable[[Any, Any], None]
-
-
 class Extra:
-    """Topics of a family: what it hears, and what it publishes by the two functions."""
+    """Topics of a family: what it hears, and what it publishes by the two functions.
 
-    inputs: tuple[Input, ...] = ()
+    Attributes
+    ----------
+    inputs : dict
+        callback(message, simulation) by topic; it runs between two ticks and may raise CommandError.
+    """
+
+    inputs: Mapping[str, Callable[[Any, Simulation], None]] = MappingProxyType({})
 
     def publish_fast(self, stamp: object) -> None:
         """At publish_rate_hz."""
@@ -35,9 +33,8 @@ class Extra:
 class Setting:
     """What extras are made from.
 
-    make(kind, topic, qos) makes a publisher that is silent while the node is not active; qos is the depth of
-    a reliable queue, or a QoSProfile (`nodes/ros/queues.py`). `simulation` keeps its robot up to date: look
-    there at every publication.
+    make(topic, *parts) is `ManagedNode.advertise`. `simulation` keeps its robot up to date: look there at
+    every publication.
     """
 
     simulation: Simulation

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.hydraulic_policy import (
     InputError,
@@ -57,18 +57,15 @@ class PlatformTopics(Extra):
         self._simulation = setting.simulation
         self.drive: PlatformDrive = setting.simulation.drive
         robot = self._simulation.robot
-        self._pose = setting.make(PoseStamped, "~/platform_pose", 10)
-        self._legs = setting.make(JointState, "leg_states", 10)
-        self.inputs = (Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),)
+        self._pose = setting.make("~/platform_pose")
+        self._legs = setting.make("leg_states")
+        self.inputs = {"~/platform_trajectory": self._on_trajectory}
         self._leg_message = JointState(name=list(robot.effort_names))
         if self.drive.hydraulics == "fused":
-            self._hydraulic = setting.make(HydraulicState, "~/hydraulic_state", 10)
+            self._hydraulic = setting.make("~/hydraulic_state")
             self._hydraulic_message = HydraulicState(names=list(robot.effort_names))
             self._ranges = ranges_of(robot.description, robot.hydraulics, np.inf)
-            self.inputs = (
-                *self.inputs,
-                Input(HydraulicCommand, "~/hydraulic_command", self._on_hydraulic_command),
-            )
+            self.inputs["~/hydraulic_command"] = self._on_hydraulic_command
         if self.drive.hydraulics == "external":
             self.drive.send = self.publish_legs
             self._leg_message.header.frame_id = pace_word(self.drive.lockstep)

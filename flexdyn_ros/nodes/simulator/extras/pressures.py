@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
 from flexdyn_ros.simulation.live.simulation import Simulation
@@ -25,7 +25,7 @@ class Pressures(Extra):
     """
 
     def __init__(self, robot: Any) -> None:
-        self.inputs = (Input(Float64MultiArray, "~/pressure_commands", self.take),)
+        self.inputs = {"~/pressure_commands": self.take}
         self._areas = robot.pressure_areas
         sections = robot.description.sections
         highest = [np.inf if s.pressure.maximum is None else s.pressure.maximum for s in sections]

@@ -8,7 +8,7 @@ from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64
 
 from flexdyn_interfaces.msg import WheelStates
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.simulation import Simulation
 
@@ -19,12 +19,12 @@ class WheelTopics(Extra):
     def __init__(self, setting: Setting) -> None:
         self._prefix = setting.settings.frame_prefix
         self._simulation: Simulation = setting.simulation
-        self._wheels = setting.make(WheelStates, "~/wheels", 10)
+        self._wheels = setting.make("~/wheels")
         names = setting.simulation.robot.wheel_names
-        self._wrenches = [setting.make(WrenchStamped, f"~/wheels/{name}/wrench", 10) for name in names]
+        self._wrenches = [setting.make("~/wheels/{}/wrench", name) for name in names]
         driven = [c.v_index for c in setting.simulation.robot.coordinates if c.prescribed]
         self._drive = driven[0] if driven else -1
-        self.inputs = (Input(Float64, "~/speed_command", self._hear),) if driven else ()
+        self.inputs = {"~/speed_command": self._hear} if driven else {}
 
     def _hear(self, message: Float64, simulation: Simulation) -> None:
         """Take over a commanded speed [m/s]."""
