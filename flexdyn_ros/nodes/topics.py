@@ -159,5 +159,7 @@ if __name__ == "__main__":
     import sys
     from pathlib import Path
 
-    for path in map(Path, sys.argv[1:]):
-        path.write_text(filled(path.read_text()))
+    from flexdyn_ros.writing import write_text
+
+    for path in sys.argv[1:]:
+        write_text(path, filled(Path(path).read_text()))
