@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
 
 from flexdyn_ros.description import Joint, Override
 from flexdyn_ros.description.plausibility import doubts_of, questions_of
 from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.families.record import FlexibleLinkReport
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
+from flexdyn_ros.robot.analysis.modes import MOST_ANALYSED, ModeReport, mode_table
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.verbs import Robot
-
-if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.checks import FlexibleLinkReport, ModeReport
 
 
 @dataclass(frozen=True)
@@ -172,8 +170,6 @@ def _body(robot: Robot, link: str, of_beams: Mapping[str, float], above: Mapping
 def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
     """First modes at the neutral position; none where the mass matrix is singular (a warning says so), or of
     so many coordinates that dense matrices take minutes (a note says so)."""
-    from flexdyn_ros.families.trees.checks import MOST_ANALYSED, mode_table
-
     if robot.nv > MOST_ANALYSED:
         return ()
     try:

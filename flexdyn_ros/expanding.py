@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.shown_tree import shown_tree, text_of
 from flexdyn_ros.expanded.urdf_joints import Part
 from flexdyn_ros.expanded.visuals import add_shapes
 from flexdyn_ros.families.registry import family_of
-from flexdyn_ros.families.trees.flexible.expanded import FlexibleSegments
-from flexdyn_ros.families.trees.flexible.model import settled_link
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -89,13 +89,13 @@ def expand(robot: Robot, segments: int | None = None) -> Expanded:
         Pieces per flexible link, in place of what `<display segments>` says; links that do not bend have
         none, so that it makes no difference there.
     """
-    description = robot.description
-    root = shown_tree(description)
-    bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
-    there = {element.get("name") for element in root.findall("link")}
-    lengths = {name: length for name, (_, length) in bending_frames(description).items()}
-    add_shapes(root, description, [x.name for x in description.links if x.name in there - bending], lengths)
-    parts, efforts = family_of(description).expand(root, robot, segments)
+    description, family = robot.description, family_of(robot.description)
+    appearance = family.appearance(description)
+    root = shown_tree(description, appearance.carried)
+    bending = {c.body for c in robot.coordinates if c.kind in MODAL}
+    shown = {element.get("name") for element in root.findall("link")} - bending
+    add_shapes(root, description, appearance, [x.name for x in description.links if x.name in shown])
+    parts, efforts = family.expand(root, robot, segments)
     return Expanded(text_of(root), parts, efforts, robot.nv)
 
 
@@ -104,11 +104,10 @@ def bending_frames(description: RobotDescription) -> dict[str, tuple[str, float]
 
     LINK/beam has its x axis along the link, SECTION/base its z axis along the section.
     """
-    frames = {
-        name: (f"{name}/beam", float(settled_link(description, link).beam.length))
-        for name, link in description.flexible_links.items()
-    }
-    frames |= {
-        section.joint: (f"{section.joint}/base", float(section.length)) for section in description.sections
-    }
-    return frames
+    lines = appearance_of(description).centrelines
+    return {name: (line.frame, line.length) for name, line in lines.items()}
+
+
+def appearance_of(description: RobotDescription) -> Appearance:
+    """What views draw a robot by, beside its links and joints."""
+    return family_of(description).appearance(description)

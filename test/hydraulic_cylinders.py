@@ -60,7 +60,11 @@ def cylinder(legs=1, **changes):
     """Equal cylinders of H1, stroke 0.6 m from 1.1 m, home in the middle."""
     row = leg_parameters(record(**changes), SHORTEST, STROKE)
     names = tuple(f"leg_{i + 1}" for i in range(legs))
-    return Hydraulics(HydraulicModel(names, np.tile(row, (legs, 1)), np.full(legs, SHORTEST + 0.5 * STROKE)))
+    return Hydraulics(
+        HydraulicModel(
+            names, np.tile(row, (legs, 1)), np.full(legs, SHORTEST + 0.5 * STROKE), np.full(legs, np.inf)
+        )
+    )
 
 
 def at_pressures(hydraulics, p1, p2, y=0.3):

@@ -198,7 +198,7 @@ def _is_linear(robot: Robot, patterns: list[str] | None) -> bool:
 
     from flexdyn_ros.identification.linear.models import linear_model
 
-    if getattr(robot, "bends", False):
+    if robot.bends:
         return False
     known = [p.name for p in linear_model(robot).parameters]
     return patterns is None or all(any(fnmatchcase(n, p) for n in known) for p in patterns)

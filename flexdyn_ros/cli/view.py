@@ -18,7 +18,6 @@ from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, Topics, Xacro, load_robot, messages
 from flexdyn_ros.errors import ROS, FlexdynError, needs
-from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -227,15 +226,15 @@ def _robot_and_run(
 def _begin(viewer: Any) -> None:
     """Something worth seeing: a robot as gravity bends it; the first mode of one that it does not bend, what
     gravity does with a rigid arm, and one coordinate after the other of everything else."""
-    description = viewer.robot.description
+    robot = viewer.robot
     try:
         if viewer.bends and viewer.rest():
             return
         if viewer.bends:
             viewer.panels.highlight("moment", magnification=1.0)
             viewer.play_mode()
-        elif not (has_legs(viewer.robot) or description.wheels or description.sections):
-            viewer.play(simulate(viewer.robot, 4.0, sample=2e-3))
+        elif not (robot.legs or robot.wheel_names or robot.section_names):
+            viewer.play(simulate(robot, 4.0, sample=2e-3))
         else:
             viewer.tour()
     except FlexdynError as error:

@@ -9,7 +9,6 @@ import numpy as np
 from flexdyn_ros.control.reference import Reference, reference_of
 from flexdyn_ros.control.sampled_feedback import sampled_growth
 from flexdyn_ros.errors import StateError, UnsupportedError
-from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 
 #: how much of the inverse dynamics is fed forward
@@ -17,11 +16,8 @@ FEED_FORWARD = ("full", "static", "none")
 
 
 def actuator_motion(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (nu,) of the actuators and their rates: lengths of the legs of a platform, else q and v."""
-    if has_legs(robot):
-        legs = robot.inverse_kinematics(q, v)
-        return legs.length, legs.rate
-    return q, v
+    """Coordinates (nu,) of the actuators and their rates: lengths of legs, else those of q and v."""
+    return robot.functions.effort_motion(q, v)
 
 
 def actuator_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -65,7 +61,7 @@ class FeedForward:
         feed_forward: str = "full",
         lead: float = 0.0,
     ) -> None:
-        if robot.nu != robot.nv or (not has_legs(robot) and not all(c.actuated for c in robot.coordinates)):
+        if robot.nu != robot.nv or (not robot.legs and not all(c.actuated for c in robot.coordinates)):
             free = [c.name for c in robot.coordinates if not c.actuated]
             raise UnsupportedError(
                 f"robot '{robot.name}' has coordinates without an actuator ({', '.join(free)}), expected a "

@@ -11,8 +11,8 @@ from flexdyn_ros.expanded.urdf_joints import SIX_AXES
 PLATFORM = "platform"
 
 
-def shown_tree(description: RobotDescription) -> etree._Element:
-    """The URDF without what is not for showing, as a tree of elements."""
+def shown_tree(description: RobotDescription, carried: str) -> etree._Element:
+    """The URDF without what is not for showing, as a tree of elements; `carried` as of `Appearance`."""
     parser = etree.XMLParser(remove_comments=True, resolve_entities=False)
     root = etree.fromstring(description.text.encode(), parser)
     for element in list(root):
@@ -23,11 +23,10 @@ def shown_tree(description: RobotDescription) -> etree._Element:
     root.set("name", description.name)
     _drop_base(root, description)
     floating = {joint.name for joint in description.joints if joint.type == "floating"}
-    platform = None if description.platform is None else description.platform.link
     for joint in root.findall("joint"):
         if joint.get("name") not in floating:
             continue
-        if _end(joint, "child") == platform:
+        if _end(joint, "child") == carried:
             _stand_on_parent(joint)
         _split_floating(root, joint)
     return root

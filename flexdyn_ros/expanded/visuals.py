@@ -7,15 +7,15 @@ better ones can tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from math import acos, atan2
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.frames import add_visual, named
-from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
 
 #: name of the visuals that are made here
@@ -29,7 +29,7 @@ SHORTEST = 1e-6
 
 
 def add_shapes(
-    root: etree._Element, description: RobotDescription, links: Iterable[str], bent: Mapping[str, float]
+    root: etree._Element, description: RobotDescription, appearance: Appearance, links: Iterable[str]
 ) -> None:
     """Give shapes to some links of the tree of elements, unless the user's text has visuals.
 
@@ -39,17 +39,18 @@ def add_shapes(
         The expanded description.
     description : RobotDescription
         Tells how far it is from joint to joint.
+    appearance : Appearance
+        Of this description.
     links : names
         Of rigid links that the tree of elements has.
-    bent : mapping
-        Undeformed length [m] of what bends, by its name.
     """
     if "<visual" in description.text:
         return
-    r = _radius(description, bent)
-    plates = _plates(description)
+    bent = {name: line.length for name, line in appearance.centrelines.items()}
+    r = _radius(description, appearance, bent)
+    plates = appearance.plates
     joints = {joint.child: joint for joint in description.joints}
-    elements, soft = named(root, "link"), {section.joint for section in description.sections}
+    elements, soft = named(root, "link"), {*bent}
     for link in links:
         if link in plates:
             _add_plate(elements[link], plates[link], r)
@@ -61,28 +62,10 @@ def add_shapes(
             _add(elements[link], "cylinder", np.zeros(3), np.asarray(joint.axis), size)
 
 
-def _radius(description: RobotDescription, bent: Mapping[str, float]) -> float:
-    """Of bars [m]; between once and four times the radius of the thickest tube."""
+def _radius(description: RobotDescription, appearance: Appearance, bent: Mapping[str, float]) -> float:
     offsets = [float(np.linalg.norm(joint.xyz)) for joint in description.joints]
-    lengths = [x for x in offsets if x > 1e-3] + [section.length for section in description.sections]
-    radius = SLENDERNESS * float(np.median(lengths or [1.0]))
-    tubes = [float(np.max(np.abs(outline(description, name, length)))) for name, length in bent.items()]
-    return float(np.clip(radius, max(tubes), 4.0 * max(tubes))) if tubes else radius
-
-
-def _plates(description: RobotDescription) -> dict[str, np.ndarray]:
-    """Points (k, 3) of links that are plates: the platform, and the link that its legs stand on."""
-    if description.platform is None:
-        return {}
-    above = {joint.child: joint for joint in description.joints}
-    points: dict[str, list[Sequence[float]]] = {}
-    for leg in description.platform.legs:
-        points.setdefault(description.platform.link, []).append(leg.anchor)
-        joint = description.joint(leg.slider)
-        while joint.parent in above and above[joint.parent].type != "floating":
-            joint = above[joint.parent]
-        points.setdefault(joint.parent, []).append(joint.xyz)
-    return {link: np.array(rows) for link, rows in points.items()}
+    lengths = [*(x for x in offsets if x > 1e-3), *appearance.spans] or [1.0]
+    return appearance.bar_radius(np.array(lengths), bent, SLENDERNESS)
 
 
 def _add_plate(element: etree._Element, points: np.ndarray, r: float) -> None:

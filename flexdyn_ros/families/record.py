@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 
 if TYPE_CHECKING:
     from lxml import etree
 
-    from flexdyn_ros.families.trees.checks import FlexibleLinkReport
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """A pseudo-inertia about the beam's root, beam axes.
+
+    mass [kg], first_moment int r dm [kg m], second_moments int r r^T dm as xx yy zz xy xz yz [kg m2].
+    """
+
+    mass: float
+    first_moment: tuple[float, ...]
+    second_moments: tuple[float, ...]
+
+    @classmethod
+    def of(cls, P: np.ndarray) -> Inertia:
+        """From a pseudo-inertia (4, 4), unit first."""
+        second = P[[1, 2, 3, 1, 1, 2], [1, 2, 3, 2, 3, 3]]
+        return cls(float(P[0, 0]), tuple(P[0, 1:].tolist()), tuple(second.tolist()))
+
+
+@dataclass(frozen=True)
+class FlexibleLinkReport:
+    """A flexible link: length [m], modes by field, and the masses T = B + P + R of the contract's mass rule.
+
+    whole (T): `<inertial>`, zero without one; beam (B), bodies (P), remainder (R); outcome: what became of R.
+    mass: of the link [kg], as it moves.
+    """
+
+    link: str
+    length: float
+    modes: str
+    whole: Inertia
+    beam: Inertia
+    bodies: Inertia
+    remainder: Inertia
+    outcome: str
+    notes: tuple[str, ...] = ()
+    mass: float = 0.0
 
 
 class Findings(NamedTuple):
@@ -23,6 +63,10 @@ class Findings(NamedTuple):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     links: tuple[FlexibleLinkReport, ...] = ()
+
+
+def _no_appearance(description: RobotDescription) -> Appearance:
+    return Appearance()
 
 
 def _expand_joints(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
@@ -47,6 +91,8 @@ class Family:
     expand : callable (root, robot, segments) -> (parts, efforts)
         Adds the family's frames and joints to the tree of elements of the expanded description; what moves
         its joints, and the column of tau of each that has an actuator.
+    appearance : callable (description) -> Appearance
+        What views draw beside links and joints.
     elements : tuple of classes
         Elements of `<flexdyn>` that only this family has, made by `vocabulary.element`.
     rviz : callable (description) -> str
@@ -54,6 +100,10 @@ class Family:
     controller : str
         The node that leads the robot by default: pd_controller leads every robot that is driven joint by
         joint, another one robots of its family alone.
+    joint_driven : bool
+        Whether it is driven joint by joint.
+    parameter_paths : callable (description) -> iterable of (name, path)
+        Where the description holds parameters that the family adds to those of joints, as options name it.
     """
 
     kind: str
@@ -61,6 +111,9 @@ class Family:
     functions: Callable[[RobotDescription], FamilyFunctions]
     check: Callable[[Robot], Findings] = lambda robot: Findings()
     expand: Callable[[etree._Element, Robot, int | None], Joints] = _expand_joints
+    appearance: Callable[[RobotDescription], Appearance] = _no_appearance
     elements: tuple[type, ...] = ()
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"
+    joint_driven: bool = True
+    parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()

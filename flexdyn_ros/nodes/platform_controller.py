@@ -30,7 +30,7 @@ class PlatformController(FeedForwardController):
         super().__init__("platform_controller", PlatformControllerParameters, **options)
 
     def prepare(self, robot: Robot) -> Callbacks:
-        if robot.description.platform is None:
+        if not robot.legs:
             raise ParameterError(f"robot '{robot.name}' is no platform ({robot.kind}), expected a <platform>")
         settings = self._settings
         self._to_cylinders = settings.output == "cylinders"

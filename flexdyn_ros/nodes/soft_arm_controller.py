@@ -16,7 +16,6 @@ from flexdyn_ros.control.pose_space import PoseSpace
 from flexdyn_ros.control.reference import Reference, to_rest
 from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError, shortened
-from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.controllers.controller import Callbacks, FeedForwardController
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.ros.declaration import ParameterError
@@ -55,7 +54,7 @@ class SoftArmController(FeedForwardController):
         self._stand: Stand | None = None
 
     def prepare(self, robot: Robot) -> Callbacks:
-        if not robot.description.sections:
+        if not robot.section_names:
             raise ParameterError(
                 f"robot '{robot.name}' is no soft arm ({robot.kind}), expected one with <section>"
             )
@@ -72,21 +71,18 @@ class SoftArmController(FeedForwardController):
 
     def _range_of(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest forces of the actuators (nu,) [N]; whether they come from pressures."""
-        pressures = [section.pressure for section in robot.description.sections]
-        driven = all(pressure is not None for pressure in pressures)
+        forces: tuple[np.ndarray, np.ndarray] | None = robot.pressure_forces
         output = self._settings.output
-        if output == "pressures" and not driven:
+        if output == "pressures" and forces is None:
             raise ParameterError(
                 f"parameter output is 'pressures', but not all sections of robot '{robot.name}' have a "
                 "<pressure area>, expected 'forces'"
             )
-        self._by_pressure = driven and output != "forces"
-        if not self._by_pressure:
+        self._by_pressure = forces is not None and output != "forces"
+        if forces is None or not self._by_pressure:
             limit = np.array([c.effort_limit for c in robot.coordinates])
             return -limit, limit
-        highest = np.repeat([np.inf if p.maximum is None else p.maximum for p in pressures], 3)
-        areas = robot.pressure_areas
-        return -areas * ATMOSPHERE, areas * (highest - ATMOSPHERE)
+        return forces
 
     def start(self) -> None:
         super().start()

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-__all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "has_legs", "units_of"]
+__all__ = ["MODAL", "POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "units_of"]
 
 #: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its
 #: frame of reference
 POSE_NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TWIST_NAMES = ("wx", "wy", "wz", "vx", "vy", "vz")
 TWIST_UNITS = ("rad", "rad", "rad", "m", "m", "m")
+
+#: kinds of coordinates that bend a link
+MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,6 @@ def pose_name(c: Coordinate) -> str:
     if c.kind in ("base", "platform") and len(part) == 2 and part[0] in "vw" and part[1] in "xyz":
         return f"{owner}{slash}{'r' if part[0] == 'w' else ''}{part[1]}"
     return c.name
-
-
-def has_legs(robot: Any) -> bool:
-    """Whether efforts act along legs; else on the coordinates, each on its own."""
-    return robot.description.platform is not None
 
 
 def units_of(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -30,7 +30,7 @@ from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium
+from flexdyn_ros.robot.results import Contacts, Equilibrium, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
     from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["DirectFunctions", "FamilyFunctions"]
+#: see `FamilyFunctions.reactions_in`
+ChosenReactions = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+__all__ = ["ChosenReactions", "DirectFunctions", "FamilyFunctions"]
 
 
 class FamilyFunctions(ABC):
@@ -67,6 +70,10 @@ class FamilyFunctions(ABC):
     packed: Any = None
     address = 0
     payloads: tuple[Payload, ...] = ()
+    #: values of parameters that `with_parameters` gave
+    changes: tuple[tuple[str, float], ...] = ()
+    #: points that touch the ground and may leave it
+    contacts: Contacts | None = None
     #: the robot over these functions; set when it is made
     robot: RobotInterface
 
@@ -167,6 +174,48 @@ class FamilyFunctions(ABC):
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,) within limits."""
 
+    @cached_property
+    def limits(self) -> PositionLimits:
+        """Position limits, infinite ones too: those of the coordinates that have a number in q."""
+        chosen = [c for c in self.coordinates if c.q_index >= 0]
+        lower, upper = (np.array([getattr(c, end) for c in chosen]) for end in ("lower", "upper"))
+        places = np.array([c.q_index for c in chosen], dtype=np.int64)
+        return PositionLimits(tuple(c.name for c in chosen), lower, upper, places)
+
+    def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (..., k) of what `limits` names."""
+        rates = [c.v_index for c in self.coordinates if c.q_index >= 0]
+        return q[..., self.limits.places], v[..., rates]
+
+    def check_start(self, q: np.ndarray) -> str:
+        """What to warn of a start (nq,) of a run; StateError where the mechanism cannot have it."""
+        return ""
+
+    def remarks(self, v: np.ndarray) -> list[str]:
+        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+        return []
+
+    def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (..., nu) along which efforts act; of turns of a free body the positions are
+        0."""
+        if self.nq == self.nv:
+            return q, v
+        places = [c.q_index for c in self.coordinates]
+        return np.where(np.array(places) < 0, 0.0, q[..., places]), v
+
+    @property
+    def end_frame(self) -> str:
+        """The frame that carries payloads, unless another one is named."""
+        return self.frame_names[-1] if self.frame_names else ""
+
+    @cached_property
+    def end_frames(self) -> tuple[str, ...]:
+        """Frames at the ends of the robot: links that carry no other, at their tips."""
+        parents = {joint.parent for joint in self.description.joints}
+        ends = [joint.child for joint in self.description.joints if joint.child not in parents]
+        frames = [f"{end}/tip" if f"{end}/tip" in self.frame_names else end for end in ends]
+        return tuple(name for name in frames if name in self.frame_names)
+
     def motion(self) -> Motion | None:
         """What compiled steps need; None if the family has none and steps call the verbs."""
         return None
@@ -183,10 +232,32 @@ class FamilyFunctions(ABC):
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
         refuse_nonfinite(data)
 
+    def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        """What gives the wrenches (k, 6) in the "base" and in chosen joints, axes of their child links, for a
+        motion (q, v, a); None where there is none and none is asked for.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such joint.
+        UnsupportedError
+            If joints are asked for of a robot that has no such reactions.
+        """
+        if joints:
+            raise UnsupportedError(
+                f"robots of kind '{self.kind}' have no joint reactions by this verb; kind 'tree' has"
+            )
+        return None
+
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Any]:
         """Deformation by the name of each body that bends; {} where nothing does."""
         self.check({"q": Rows({"q": (q, self.nq)}).take("q")})
         return {}
+
+    def implied(self, words: Sequence[str]) -> float | None:
+        """A number that the description does not state but implies, by the words of its path; None where it
+        has none."""
+        return None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -11,7 +11,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor
-from flexdyn_ros.robot.results import Linearization
+from flexdyn_ros.robot.results import Linearization, Modes
 
 __all__ = ["RobotInterface"]
 
@@ -33,9 +33,12 @@ class RobotInterface(Protocol):
     effort_names: tuple[str, ...]
     #: its `FamilyFunctions`, which lie above
     functions: Any
-    #: `Robot.tips`, `Robot.hydraulics`
+    # see `Robot`
+    bends: bool
     tips: tuple[Any, ...]
+    legs: tuple[Any, ...]
     hydraulics: Any
+    wheel_names: tuple[str, ...]
 
     # what the family offers beside the verbs
     def __getattr__(self, name: str) -> Any: ...
@@ -67,6 +70,8 @@ class RobotInterface(Protocol):
     def linearize(
         self, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None = None, wrenches: _Loads = None
     ) -> Linearization: ...
+    def neutral(self) -> np.ndarray: ...
+    def modes(self, q: np.ndarray, *, lock: str | Sequence[str] = ()) -> Modes: ...
     def inverse_dynamics_derivatives(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: _Loads = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

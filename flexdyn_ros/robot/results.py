@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BiasTerms", "Deflection", "Energy", "Equilibrium", "ForwardDerivatives", "Linearization", "Modes"]
+__all__ = [
+    "BiasTerms", "Contacts", "Deflection", "Energy", "Equilibrium", "ForwardDerivatives", "Linearization",
+    "Modes", "PositionLimits",
+]  # fmt: skip
 
 
 class BiasTerms(NamedTuple):
@@ -103,3 +107,26 @@ class Deflection(NamedTuple):
     strain: np.ndarray
     moment: np.ndarray
     axial_force: np.ndarray
+
+
+class PositionLimits(NamedTuple):
+    """What of a robot has limits, k of them: names, lower and upper limits (k,) [rad, m], and where they are
+    numbers of q (k,), -1 where they are none."""
+
+    names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    places: np.ndarray
+
+
+class Contacts(NamedTuple):
+    """Points that touch the ground, k of them, by name.
+
+    forces : callable (q (n, nq), v (n, nv)) -> (n, k), forces of the ground on them, upward [N]
+    ends : whether a run ends where one no longer pushes; lets_go : whether it then leaves the ground
+    """
+
+    names: tuple[str, ...]
+    forces: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    ends: bool
+    lets_go: bool

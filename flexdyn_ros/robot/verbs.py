@@ -70,9 +70,15 @@ class Robot:
     gravity: np.ndarray
     #: the functions of the family behind the verbs, and its data
     functions: FamilyFunctions
-    #: tips of flexible links, and cylinders with their valves, of robots that have them
+    # parts that only some robots have: whether links bend, and their tips; legs, and their cylinders with
+    # valves; wheels; soft sections, and the areas of their actuators where these are told pressures
+    bends: bool = False
     tips: tuple[Tip, ...] = ()
+    legs: tuple[Any, ...] = ()
     hydraulics: Any = None
+    wheel_names: tuple[str, ...] = ()
+    section_names: tuple[str, ...] = ()
+    pressure_areas: np.ndarray | None = None
 
     if TYPE_CHECKING:
 

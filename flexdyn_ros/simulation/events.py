@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynWarning, StateError
+from flexdyn_ros.errors import StateError
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = [
     "Event",
     "Watch",
-    "check_start",
     "limit_watch",
     "limits_passed",
     "values_past",
@@ -44,8 +42,6 @@ class Event(NamedTuple):
 TO_ROUNDING = float(np.finfo(np.float64).eps)
 #: of a value that has just passed zero
 TINY = float(np.finfo(np.float64).tiny)
-#: length by which a leg may start outside its stroke unnoticed [m], and share of the stroke that is too much
-START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
 
 
 @dataclass(frozen=True)
@@ -117,34 +113,22 @@ class Bounds:
     """
 
     def __init__(self, robot: Robot) -> None:
-        self._robot: Any = robot
-        of_legs = getattr(robot, "leg_limits", None)
-        self._of_legs = of_legs is not None
-        if of_legs is not None:
-            names, lower, upper = of_legs
-            self._chosen = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
-            self.names = tuple(names[i] for i in self._chosen)
-            self.lower, self.upper = lower[self._chosen], upper[self._chosen]
-            return
-        limited = [
-            c for c in robot.coordinates if c.q_index >= 0 and (np.isfinite(c.lower) or np.isfinite(c.upper))
-        ]
-        self.names = tuple(c.name for c in limited)
-        self.lower, self.upper = np.array([c.lower for c in limited]), np.array([c.upper for c in limited])
-        self._chosen = np.array([c.q_index for c in limited], dtype=np.int64)
-        self._rates = np.array([c.v_index for c in limited], dtype=np.int64)
+        names, lower, upper, places = robot.functions.limits
+        self._functions, self._places = robot.functions, places
+        self._chosen = chosen = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+        self.names = tuple(names[i] for i in chosen)
+        self.lower, self.upper = lower[chosen], upper[chosen]
 
     def motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and rates (..., k) of what has limits."""
-        if self._of_legs:
-            position, rate = self._robot.limited_motion(q, v)
-            return position[..., self._chosen], rate[..., self._chosen]
-        return q[..., self._chosen], v[..., self._rates]
+        position, rate = self._functions.limited_motion(q, v)
+        return position[..., self._chosen], rate[..., self._chosen]
 
     def at_bound(self, q: np.ndarray, i: int, bound: float) -> np.ndarray:
-        """q with its i-th limited coordinate put exactly on a bound; legs have none."""
-        if not self._of_legs:
-            q[self._chosen[i]] = bound
+        """q with what is i-th put exactly on a bound, where it is a number of q."""
+        place = self._places[self._chosen[i]]
+        if place >= 0:
+            q[place] = bound
         return q
 
 
@@ -194,37 +178,6 @@ def limits_passed(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> 
                     Event(float(t[s] + share * (t[s + 1] - t[s])), f"limit/{name}/{side}", False, at_q, at_v)
                 )
     return sorted(events, key=lambda event: event.time)
-
-
-def check_start(robot: Robot, q: np.ndarray) -> None:
-    """Judge whether a start (nq,) of a platform lies within the strokes of its legs.
-
-    Raises
-    ------
-    StateError
-        If a rod is out of its cylinder, or beyond its bottom, by more than a tenth of the stroke.
-
-    Warns
-    -----
-    FlexdynWarning
-        If it is so by less.
-    """
-    if not hasattr(robot, "leg_limits"):
-        return
-    found: Any = robot
-    strokes = np.array([leg.stroke for leg in found.legs])
-    used = found.inverse_kinematics(q).stroke
-    beyond = np.maximum(-used, used - strokes)
-    wrong = np.flatnonzero(beyond > START_ROUNDING)
-    if not wrong.size:
-        return
-    legs = "; ".join(
-        f"leg '{found.legs[i].name}' uses {used[i]:.4g} m, expected 0 to {strokes[i]:g} m" for i in wrong
-    )
-    text = f"platform '{robot.name}' starts outside its strokes: {legs}"
-    if (beyond[wrong] > FAR_OUTSIDE * strokes[wrong]).any():
-        raise StateError(text)
-    warnings.warn(text, FlexdynWarning, 4)
 
 
 def _crossing(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float:

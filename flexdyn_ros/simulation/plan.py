@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil, isfinite
@@ -10,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.robot.arguments import by_name, finite_number, numbers
 from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.events import Watch, check_start, limit_watch, watches
+from flexdyn_ros.simulation.events import Watch, limit_watch, watches
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
@@ -160,7 +162,8 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     held = None if control is None or callable(control) else _efforts(robot, control, "control")
     q = still[0] if q0 is None else finite_vector(q0, "q0", robot.nq).copy()
     v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
-    check_start(robot, q)
+    if doubt := robot.functions.check_start(q):
+        warnings.warn(doubt, FlexdynWarning, 3)
     if v0 is not None:
         _refuse_other_speed(robot, v, still[1], t0, imposed)
     for followed in (drive, imposed):
@@ -327,39 +330,36 @@ SMALLEST_FORCE = 1e-9
 
 
 def contact_watches(robot: Robot) -> list[Watch]:
-    """One event per wheel, WHEEL/contact, where its ground force passes zero; the end of the simulation for
-    contact `stop`."""
-    robot_on_wheels: Any = robot
-    if not robot.description.wheels:
+    """One event per point of contact, NAME/contact, where its ground force passes zero; the end of the
+    simulation where the description says so."""
+    contacts = robot.functions.contacts
+    if contacts is None:
         return []
-    road = robot.description.road
-    stop = road is not None and road.contact == "stop"
-    lets_go = road is not None and road.contact == "unilateral"
+    forces = _Forces(contacts)
 
-    forces = _Forces(robot_on_wheels)
-
-    def watch(index: int, wheel: str) -> Watch:
+    def watch(index: int, name: str) -> Watch:
         def force(t: float, q: np.ndarray, v: np.ndarray) -> float:
-            return float(robot_on_wheels.wheel_forces(q, v).normal[index]) - SMALLEST_FORCE
+            return float(contacts.forces(q, v)[index]) - SMALLEST_FORCE
 
         def many(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             return forces.of(q, v)[:, index] - SMALLEST_FORCE
 
-        return Watch(force, lambda q: f"{wheel}/contact", stop, -1.0 if stop else 0.0, many, lets_go)
+        direction = -1.0 if contacts.ends else 0.0
+        return Watch(force, lambda q: f"{name}/contact", contacts.ends, direction, many, contacts.lets_go)
 
-    return [watch(i, name) for i, name in enumerate(robot_on_wheels.wheel_names)]
+    return [watch(i, name) for i, name in enumerate(contacts.names)]
 
 
 class _Forces:
-    """Ground forces of all wheels for rows of states; the watches of all wheels ask for the same rows."""
+    """Ground forces of all contacts for rows of states; the watches of all of them ask for the same rows."""
 
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
+    def __init__(self, contacts: Contacts) -> None:
+        self._contacts = contacts
         self._rows: tuple[Any, Any] = (None, None)
         self._found = np.zeros((0, 0))
 
     def of(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """(n, wheels) [N]."""
+        """(n, contacts) [N]."""
         if self._rows[0] is not q or self._rows[1] is not v:
-            self._rows, self._found = (q, v), self._robot.wheel_forces(q, v).normal
+            self._rows, self._found = (q, v), self._contacts.forces(q, v)
         return self._found

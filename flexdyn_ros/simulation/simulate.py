@@ -143,7 +143,7 @@ def simulate(
         (docs/theory/mobile.md, "Limits").
         `Trajectory.warnings` keeps all of them.
     """
-    if method == "auto" and robot.motion is None and (dt is None or getattr(robot, "bends", False)):
+    if method == "auto" and robot.motion is None and (dt is None or robot.bends):
         method = "dop853"
     plan = make_plan(SimpleNamespace(**locals()))
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.wheeled.checks import TOO_FAST, Softening
 from flexdyn_ros.robot.analysis.bearable_step import OWN_STEPS, at_most, bearable_step
 from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -21,7 +20,8 @@ ORDERS = {"semi_implicit_euler": 1, "rosenbrock": 2, "staggered": 2, "rk4": 4, "
 
 def verdict(run: Trajectory) -> tuple[str, ...]:
     """What there is to warn of."""
-    found = [*_imbalance(run), *_softening(run)]
+    assert run.robot is not None
+    found = [*_imbalance(run), *run.robot.functions.remarks(run.v)]
     bent = beyond_linear(run.robot, run.q, run.t)
     if bent:
         found.append(f"robot {run.robot_name!r}: {warning_of(bent)}")
@@ -55,20 +55,3 @@ def step_for(wanted: float, found: float, dt: float, method: str) -> float:
     """Fixed step [s] with which an error found at steps of dt would be half of what is wanted, by the order
     of the method."""
     return dt * min(1.0, (0.5 * wanted / found) ** (1.0 / ORDERS.get(method, 2)))
-
-
-def _softening(run: Trajectory) -> list[str]:
-    """Links that turned so fast that linear strain without stiffening makes them too soft."""
-    softening: Softening | None = getattr(run.robot, "softening", None)
-    if softening is None:
-        return []
-    shares = softening.shares(run.v)
-    fast = [
-        f"link '{link}' up to {share * rate:.3g} rad/s (its first clamped rate is {rate:.3g} rad/s)"
-        for link, share, rate in zip(softening.links, shares, softening.rates, strict=True)
-        if share > TOO_FAST
-    ]
-    if not fast:
-        return []
-    text = f"links turned so fast that without stiffening they are over {100 * TOO_FAST**2:.0f} % too soft: "
-    return [f"{text}{'; '.join(fast)}; formulation.stiffening 'geometric' stiffens them"]

@@ -53,10 +53,8 @@ class Drive:
 
     @property
     def tip(self) -> str | None:
-        """The frame that carries a payload: the last one; None where the robot takes none."""
-        if self.robot.description.platform is not None:
-            return self.robot.description.platform.link
-        return self.robot.frame_names[-1] if self.robot.frame_names else None
+        """The frame that carries a payload; None where the robot takes none."""
+        return self.robot.functions.end_frame or None
 
     @property
     def has_stiffness(self) -> bool:
@@ -151,17 +149,12 @@ class Drive:
 
     def _measured(self) -> np.ndarray:
         """Positions (nu,) that the servo compares with its targets."""
-        if self.robot.description.platform is not None:
-            return self.robot.inverse_kinematics(self._stepper.q.copy()).length.copy()
-        found = np.zeros(self.robot.nu)
-        for i, name in enumerate(self.robot.effort_names):
-            found[i] = self._stepper.q[self.robot.q_names.index(name)]
-        return found
+        return self.robot.functions.effort_motion(self._stepper.q, self._stepper.v)[0].copy()
 
 
 def _servo(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Stiffness and damping (2, nu) that hold a robot up, and move it at a quiet pace."""
-    if robot.description.platform is not None:
+    if robot.legs:
         stiffness = np.full(robot.nu, robot.mass * PACE**2)
         return np.stack((stiffness, 2.0 * DAMPING * stiffness / PACE))
     if robot.nu != robot.nv:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.results import Modes
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.wording import percent
 
-#: kinds of coordinates that deform a link and are magnified
-DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
 #: sliders of deformations reach so many times what `random` draws
 BEYOND_RANDOM = 5.0
 #: share of the size of the robot that a mode moves it at amplitude 1
@@ -39,7 +38,7 @@ class Reach:
         self.lower, self.upper = -extent, extent.copy()
         for c in robot.coordinates:
             i = c.v_index
-            if c.kind in DEFORMATION:
+            if c.kind in MODAL:
                 self.lower[i], self.upper[i] = -BEYOND_RANDOM * extent[i], BEYOND_RANDOM * extent[i]
             elif np.isfinite(c.lower) and np.isfinite(c.upper) and c.q_index >= 0:
                 middle = self._neutral[c.q_index]
@@ -72,7 +71,7 @@ def magnified(robot: Robot, q: np.ndarray, factor: float) -> np.ndarray:
         return q
     shown = q.copy()
     for c in robot.coordinates:
-        if c.kind in DEFORMATION:
+        if c.kind in MODAL:
             shown[c.q_index] *= factor
     return shown
 

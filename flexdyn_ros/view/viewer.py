@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.around.camera import aim, room_of
@@ -21,7 +22,7 @@ from flexdyn_ros.view.drawing.overlays import Overlays
 from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drive import Drive
-from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
+from flexdyn_ros.view.motion import ModeMotion, Playback, Reach, magnified, rest_of
 from flexdyn_ros.view.panels.live_plots import History, LivePlots, samples_of
 from flexdyn_ros.view.panels.panels import Panels
 
@@ -266,7 +267,7 @@ class Viewer:
     @property
     def bends(self) -> bool:
         """Whether there are deformations to magnify."""
-        return any(c.kind in DEFORMATION for c in self.robot.coordinates)
+        return any(c.kind in MODAL for c in self.robot.coordinates)
 
     # ---- drawing ----
 

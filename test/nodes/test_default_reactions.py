@@ -13,7 +13,6 @@ from rclpy.parameter import Parameter
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.families.trees.reactions import reactions_in
 from flexdyn_ros.nodes import Simulator
 
 
@@ -85,9 +84,9 @@ def test_joints_that_are_asked_for_come_beside_it():
 @pytest.mark.parametrize("name", ["soft_arm", "stewart_1t", "mobile_arm"])
 def test_robots_without_joint_reactions_start_without_it(name):
     robot = flexdyn_ros.load(name)
-    assert reactions_in(robot, ()) is None
+    assert robot.functions.reactions_in(()) is None
     with pytest.raises(UnsupportedError, match="joint reactions"):
-        reactions_in(robot, ("elbow",))
+        robot.functions.reactions_in(("elbow",))
 
 
 def test_the_simulator_of_a_soft_arm_starts_without_it():

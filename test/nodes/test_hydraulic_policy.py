@@ -10,7 +10,6 @@ pytest.importorskip("flexdyn_interfaces.msg")
 
 from hydraulic_cylinders import cylinder  # noqa: E402
 
-from flexdyn_ros.description import read  # noqa: E402
 from flexdyn_ros.nodes import doubles  # noqa: E402
 from flexdyn_ros.simulation.live.hydraulic_policy import (  # noqa: E402
     Actuation,
@@ -292,7 +291,7 @@ def test_random_messages_leave_finite_states_and_positive_pressures():
 
 def test_ranges_come_from_the_description():
     hydraulics = cylinder(6)
-    ranges = ranges_of(read("stewart_1t"), hydraulics, 2.0)
+    ranges = ranges_of(hydraulics, 2.0)
     np.testing.assert_allclose(ranges.longest, 1.7)
     np.testing.assert_allclose(ranges.largest_force, 25e3)
 

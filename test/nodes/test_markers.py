@@ -20,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
 from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
+from flexdyn_ros.expanding import appearance_of  # noqa: E402
 from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
@@ -283,7 +284,7 @@ def test_ghosts_and_legend_come_once_a_second(arm):
 
 def test_the_road_lies_under_the_wheels():
     robot = flexdyn_ros.load("mobile_arm")
-    strip = RoadStrip(robot.description, "odom")
+    strip = RoadStrip(appearance_of(robot.description), "odom")
     points = points_of(strip.marker(2.0))
     # the description's own formula: 0.03 + 0.03 sin(2 pi (x + 0.35) / 0.4 + pi)
     expected = 0.03 + 0.03 * np.sin(2 * np.pi * (points[:, 0] + 0.35) / 0.4 + np.pi)

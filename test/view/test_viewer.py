@@ -12,11 +12,12 @@ from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
 from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.view import ShownRobot, aim
 from flexdyn_ros.view.around.camera import PRESETS, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
-from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
+from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified, rest_of
 from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, Series, readable, samples_of, series_of
 
 pytest.importorskip("viser")
@@ -156,7 +157,7 @@ def test_the_whole_robot_is_in_the_picture(name, preset):
     camera = SimpleNamespace(up_direction=None)
     aim(camera, preset, low, high)
     configurations = [robot.neutral()]
-    if not any(c.kind in DEFORMATION for c in robot.coordinates):
+    if not any(c.kind in MODAL for c in robot.coordinates):
         configurations += [
             reach.in_turn(phase) for phase in np.linspace(0, 2 * np.pi * robot.nv, 8 * robot.nv)
         ]

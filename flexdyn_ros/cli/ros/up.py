@@ -166,7 +166,7 @@ def _controller(wanted: Controller, description: RobotDescription, no_server: bo
         raise typer.BadParameter(
             f"{found} leads robots of kind {led[0]}, this one is {family.kind}", param_hint=where
         )
-    if description.platform is not None and found is not own:
+    if not family.joint_driven and found is not own:
         raise typer.BadParameter(f"{found} leads joints, expected {own} for a platform", param_hint=where)
     if found is Controller.COMPUTED_TORQUE and no_server:
         raise typer.BadParameter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -105,6 +105,10 @@ class Override:
     source: str
 
 
+#: attributes of joints by what paths call them
+_OF_JOINTS = {"joint_elasticity": "elasticity", "joint_spring": "spring", "friction": "dry_friction"}
+
+
 @dataclass(frozen=True)
 class RobotDescription:
     """All that a description states, checked as far as text can be checked.
@@ -169,6 +173,26 @@ class RobotDescription:
         """Joints whose parent is this link, in file order."""
         self.link(link)
         return self._joints_by_parent.get(link, ())
+
+    def record(self, words: Sequence[str]) -> Any:
+        """What the words of a path as options have it lead to, links.NAME..., joints.NAME...,
+        platform.hydraulics...; None where that is nothing."""
+        room, name, *rest = [*words, "", "", ""]
+        found: Any = None
+        if room == "links":
+            found = self.flexible_links.get(name)
+        elif room == "joints" and rest[0] == "section":
+            found = next((section for section in self.sections if section.joint == name), None)
+            rest = rest[1:]
+        elif room == "joints":
+            found = self._joints_by_name.get(name)
+            rest = [_OF_JOINTS.get(rest[0], rest[0]), *rest[1:]]
+        elif room == "platform" and name == "hydraulics" and self.platform is not None:
+            # those of all legs
+            found = self.platform.legs[0].hydraulics
+        for word in rest:
+            found = getattr(found, word, None) if word else found
+        return found
 
     def place(self, record: Any, element: str) -> Place:
         """Where a record was read, for errors that name it as `element`."""

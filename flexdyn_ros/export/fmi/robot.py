@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.export.c_code.program import program
 from flexdyn_ros.export.files import chosen_names
 from flexdyn_ros.export.fmi.archive import Unit, chosen_platforms
 from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, groups_of
 from flexdyn_ros.export.fmi.header import robot_header
-from flexdyn_ros.export.fmi.variables import tips_of, variables_of
+from flexdyn_ros.export.fmi.variables import variables_of
 from flexdyn_ros.export.tracing.equations import Equations, event_indicators
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
@@ -82,7 +83,7 @@ def fmu(
         If kind or platforms are empty, there is no compiler, it fails, or the file cannot be written.
     """
     platforms, kinds = chosen_platforms(fmi, platforms), chosen_names("kind", kind, KINDS)
-    names = tips_of(robot) if frames is None else tuple(dict.fromkeys(frames))
+    names = robot.functions.end_frames if frames is None else tuple(dict.fromkeys(frames))
     q_start, v_start = initial_motion(robot, drive_of(robot, None), 0.0)
     q0 = q_start if q0 is None else finite_vector(q0, "q0", robot.nq)
     v0 = v_start if v0 is None else finite_vector(v0, "v0", robot.nv)
@@ -137,9 +138,6 @@ def _bars(robot: Robot) -> Iterator[tuple[str, str]]:
         yield joint.parent, joint.child
         yield f"{joint.parent}/tip", joint.child
         yield joint.child, f"{joint.child}/tip"
-    if description.platform is not None:
-        for name in robot.frame_names:
-            leg, _, part = name.rpartition("_")
-            if part == "rod":
-                yield f"{leg}_cylinder", name
-                yield name, robot.frame_names[1]
+    for cylinder, rod in appearance_of(description).legs.values():
+        yield cylinder, rod
+        yield rod, robot.functions.end_frame

@@ -52,17 +52,6 @@ class Variable(NamedTuple):
     derivative_of: int | None = None
 
 
-def tips_of(robot: Robot) -> tuple[str, ...]:
-    """Frames at the ends of the robot: links that carry no other, at their tips; of a platform itself."""
-    description = robot.description
-    if description.platform is not None:
-        return (robot.frame_names[1],)
-    parents = {joint.parent for joint in description.joints}
-    ends = [joint.child for joint in description.joints if joint.child not in parents]
-    frames = [f"{end}/tip" if f"{end}/tip" in robot.frame_names else end for end in ends]
-    return tuple(name for name in frames if name in robot.frame_names)
-
-
 def structured(*parts: str) -> str:
     """A name as the standard structures it: parts, and what a name has between slashes, with points between
     them, and numbers as indices."""

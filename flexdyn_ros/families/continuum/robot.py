@@ -52,8 +52,8 @@ class ContinuumFunctions(EntryFunctions):
     flat = True
     entries = verbs
     offers = (
-        *EntryFunctions.offers, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",
-        "pressures", "inverse_kinematics", "pose",
+        *EntryFunctions.offers, "section_names", "pressure_areas", "pressure_forces", "with_quadrature",
+        "arc_parameters", "pressures", "inverse_kinematics", "pose",
     )  # fmt: skip
 
     def __init__(
@@ -170,6 +170,17 @@ class ContinuumFunctions(EntryFunctions):
         """Effective areas (nu,) of the actuators [m2]; None if a section has no <pressure>."""
         areas = [section.pressure.area for section in self.arm.sections if section.pressure is not None]
         return np.repeat(areas, 3) if len(areas) == len(self.arm.sections) else None
+
+    @property
+    def pressure_forces(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Actuator forces (nu,) at vacuum and at the highest pressure of each section [N]; None if a section
+        has no <pressure>."""
+        areas = self.pressure_areas
+        if areas is None:
+            return None
+        tops = [section.pressure.maximum for section in self.arm.sections if section.pressure is not None]
+        highest = np.repeat([np.inf if top is None else top for top in tops], 3)
+        return -areas * ATMOSPHERE, areas * (highest - ATMOSPHERE)
 
     def inverse_kinematics(self, target: np.ndarray, q0: np.ndarray | None = None) -> Solution:
         """Length changes that bring the distal end of the last section, before its plate, to a target.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.families.record import Family, Findings
 
 if TYPE_CHECKING:
@@ -32,12 +36,33 @@ def _expand(root: object, robot: Robot, segments: int | None) -> Joints:
     return [joints], joints.efforts
 
 
+def _appearance(description: RobotDescription) -> Appearance:
+    """The platform and the link that its legs stand on are plates."""
+    platform = description.platform
+    assert platform is not None
+    above = {joint.child: joint for joint in description.joints}
+    points: dict[str, list[Sequence[float]]] = {platform.link: [leg.anchor for leg in platform.legs]}
+    for leg in platform.legs:
+        joint = description.joint(leg.slider)
+        while joint.parent in above and above[joint.parent].type != "floating":
+            joint = above[joint.parent]
+        points.setdefault(joint.parent, []).append(joint.xyz)
+    sliders = {leg.name: description.joint(leg.slider) for leg in platform.legs}
+    return Appearance(
+        plates={link: np.array(rows) for link, rows in points.items()},
+        legs={name: (slider.parent, slider.child) for name, slider in sliders.items()},
+        carried=platform.link,
+    )
+
+
 STEWART = Family(
     kind="platform",
     claims=lambda description: description.platform is not None,
     functions=_functions,
     check=_check,
     expand=_expand,
+    appearance=_appearance,
     rviz=lambda description: "platform",
     controller="platform_controller",
+    joint_driven=False,
 )

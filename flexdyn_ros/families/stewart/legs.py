@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
 from flexdyn_ros.families.stewart.kernels import kinematics as columns
 from flexdyn_ros.families.stewart.margins import ball_motion, margins_of
@@ -19,10 +19,13 @@ from flexdyn_ros.families.stewart.results import Legs, LegStates, Margins, Pose,
 from flexdyn_ros.families.trees.rigid.model import Frame
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, explain_status, finite_number
 from flexdyn_ros.robot.functions import FamilyFunctions
+from flexdyn_ros.robot.results import PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 _empty = np.empty
+#: beyond its stroke a leg may start by this [m], and with a warning by this share of its stroke
+START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
 
 
 class LegFunctions(FamilyFunctions):
@@ -185,6 +188,46 @@ class LegFunctions(FamilyFunctions):
             [(*leg.angle_limits, (0.0, leg.stroke), (-np.inf, leg.ball_limit)) for leg in self.legs]
         ).reshape(-1, 2)
         return names, limits[:, 0], limits[:, 1]
+
+    @cached_property
+    def limits(self) -> PositionLimits:
+        names, lower, upper = self.leg_limits
+        return PositionLimits(names, lower, upper, np.full(len(names), -1))
+
+    def check_start(self, q: np.ndarray) -> str:
+        """A rod that is out of its cylinder, or beyond its bottom, by more than a tenth of the stroke is an
+        error."""
+        strokes = np.array([leg.stroke for leg in self.legs])
+        used = self.inverse_kinematics(q).stroke
+        beyond = np.maximum(-used, used - strokes)
+        wrong = np.flatnonzero(beyond > START_ROUNDING)
+        if not wrong.size:
+            return ""
+        legs = "; ".join(
+            f"leg '{self.legs[i].name}' uses {used[i]:.4g} m, expected 0 to {strokes[i]:g} m" for i in wrong
+        )
+        text = f"platform '{self.description.name}' starts outside its strokes: {legs}"
+        if (beyond[wrong] > FAR_OUTSIDE * strokes[wrong]).any():
+            raise StateError(text)
+        return text
+
+    def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths of the legs and their rates."""
+        found = self.inverse_kinematics(q, v)
+        assert found.rate is not None
+        return found.length, found.rate
+
+    @property
+    def end_frame(self) -> str:
+        """The platform."""
+        platform = self.description.platform
+        assert platform is not None
+        return platform.link
+
+    @property
+    def end_frames(self) -> tuple[str, ...]:
+        """The platform."""
+        return (self.end_frame,)
 
     def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the legs are, (..., k), and how fast that changes, in the order of `leg_limits`."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import FlexdynError, FlexdynWarning
+from flexdyn_ros.families.record import FlexibleLinkReport, Inertia
 from flexdyn_ros.families.trees.drive_checks import check_drives
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
 from flexdyn_ros.robot.analysis.bearable_step import at_most, bearable_step
+from flexdyn_ros.robot.analysis.modes import MOST_ANALYSED, mode_table
 from flexdyn_ros.robot.analysis.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.wording import percent
@@ -27,58 +28,6 @@ SLENDER = 10.0
 #: default rate of the simulator's steps [Hz]: modes above half of it are damped by an implicit step, those
 #: far above it ask for another model
 STEP_RATE, FAR_ABOVE = 1000.0, 20.0
-#: velocities up to which dense matrices are made of a robot
-MOST_ANALYSED = 300
-
-
-@dataclass(frozen=True)
-class Inertia:
-    """A pseudo-inertia about the beam's root, beam axes.
-
-    mass [kg], first_moment int r dm [kg m], second_moments int r r^T dm as xx yy zz xy xz yz [kg m2].
-    """
-
-    mass: float
-    first_moment: tuple[float, ...]
-    second_moments: tuple[float, ...]
-
-    @classmethod
-    def of(cls, P: np.ndarray) -> Inertia:
-        """From a pseudo-inertia (4, 4), unit first."""
-        second = P[[1, 2, 3, 1, 1, 2], [1, 2, 3, 2, 3, 3]]
-        return cls(float(P[0, 0]), tuple(P[0, 1:].tolist()), tuple(second.tolist()))
-
-
-@dataclass(frozen=True)
-class FlexibleLinkReport:
-    """A flexible link: length [m], modes by field, and the masses T = B + P + R of the contract's mass rule.
-
-    whole (T): `<inertial>`, zero without one; beam (B), bodies (P), remainder (R); outcome: what became of R.
-    mass: of the link [kg], as it moves.
-    """
-
-    link: str
-    length: float
-    modes: str
-    whole: Inertia
-    beam: Inertia
-    bodies: Inertia
-    remainder: Inertia
-    outcome: str
-    notes: tuple[str, ...] = ()
-    mass: float = 0.0
-
-
-@dataclass(frozen=True)
-class ModeReport:
-    """A mode of the whole robot at the neutral position: frequency [Hz], damping ratio.
-
-    mostly: the coordinate that moves most of its mass.
-    """
-
-    frequency: float
-    damping_ratio: float
-    mostly: str
 
 
 def report_links(description: RobotDescription) -> tuple[FlexibleLinkReport, ...]:
@@ -111,24 +60,6 @@ def _modes_in_words(link: AnyLink) -> str:
     counts = [(name, getattr(modes, name)) for name in ("axial", "bending_y", "bending_z", "torsion")]
     fields = ", ".join(f"{count} {name}" for name, count in counts if count)
     return f"{fields}; {modes.basis}, {modes.boundary}"
-
-
-def mode_table(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
-    """First modes of a robot at its neutral position, `lock` as of `Robot.modes`.
-
-    Raises
-    ------
-    SingularityError
-        If the mass matrix is singular.
-    """
-    q = robot.neutral()
-    modes = robot.modes(q, lock=lock)
-    diagonal = np.sqrt(np.diag(robot.mass_matrix(q)))
-    moved = np.abs(modes.shape) * diagonal[:, None]
-    return tuple(
-        ModeReport(float(f), float(z), robot.v_names[int(np.argmax(moved[:, i]))])
-        for i, (f, z) in enumerate(zip(modes.frequency[:count], modes.damping_ratio[:count], strict=True))
-    )
 
 
 def check_tree(

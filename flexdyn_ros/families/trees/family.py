@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from flexdyn_ros.expanded.appearance import Appearance, Centreline
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.families.record import Family, Findings
 from flexdyn_ros.families.trees.elastic.model import is_elastic
+from flexdyn_ros.robot.coordinates import MODAL
 
 if TYPE_CHECKING:
     from flexdyn_ros.description import RobotDescription
@@ -36,12 +38,29 @@ def check_bending(robot: Robot) -> Findings:
     return Findings(*check_tree(robot, links), links)
 
 
+def tree_appearance(description: RobotDescription) -> Appearance:
+    """The centre lines of flexible links, bent or held rigid."""
+    if not description.flexible_links:
+        return Appearance()
+    from flexdyn_ros.families.trees.flexible.model import settled_link
+
+    lines = {
+        name: Centreline(
+            f"{name}/beam",
+            float(settled_link(description, link).beam.length),
+            None if link.beam is None else link.beam.section,
+        )
+        for name, link in description.flexible_links.items()
+    }
+    return Appearance(centrelines=lines)
+
+
 def expand_tree(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     """The joints of the URDF, and those of the segments of the links that bend."""
-    from flexdyn_ros.families.trees.flexible.expanded import FlexibleSegments, cut_flexible_links
+    from flexdyn_ros.families.trees.flexible.expanded import cut_flexible_links
 
     parts, efforts = joints_of_the_urdf(robot)
-    bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
+    bending = {c.body for c in robot.coordinates if c.kind in MODAL}
     if bending:
         parts.append(cut_flexible_links(root, robot, bending, segments))
     return parts, efforts
@@ -57,5 +76,6 @@ TREES = Family(
     functions=_functions,
     check=check_bending,
     expand=expand_tree,
+    appearance=tree_appearance,
     rviz=_rviz,
 )

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.interface import RobotInterface
@@ -39,7 +38,7 @@ class JointReactions(NamedTuple):
         return np.concatenate([self.moment[..., at, :], self.force[..., at, :]], axis=-1)
 
 
-class ChosenReactions:
+class JointWrenches:
     """Reactions in chosen joints of a robot, in the axes of their child links.
 
     Parameters
@@ -52,15 +51,9 @@ class ChosenReactions:
     ------
     UnknownNameError
         If there is no such joint.
-    UnsupportedError
-        If robots of this kind have no reactions.
     """
 
     def __init__(self, robot: Any, joints: Sequence[str]) -> None:
-        if not _has_reactions(robot):
-            raise UnsupportedError(
-                f"robots of kind '{robot.kind}' have no joint reactions by this verb; kind 'tree' has"
-            )
         description = robot.description
         links = {joint.name: joint.child for joint in description.joints if joint.type != "floating"}
         links = {"base": description.root, **links}
@@ -78,23 +71,6 @@ class ChosenReactions:
         R = self._robot.frames(q, self.links)[:, :3, :3]
         world = np.array([found.of(name) for name in self.names]).reshape(len(self.names), 2, 3)
         return np.einsum("kij,kwi->kwj", R, world).reshape(len(self.names), 6)
-
-
-def reactions_in(robot: Robot, joints: Sequence[str]) -> ChosenReactions | None:
-    """Reactions in the "base" and in chosen joints; None of robots of other kinds if no joint is chosen.
-
-    Raises
-    ------
-    UnknownNameError, UnsupportedError
-        See `ChosenReactions`.
-    """
-    if not joints and not _has_reactions(robot):
-        return None
-    return ChosenReactions(robot, tuple(dict.fromkeys(("base", *joints))))
-
-
-def _has_reactions(robot: Robot) -> bool:
-    return robot.kind == "tree" and hasattr(robot, "joint_reactions")
 
 
 class LooseJoints:

@@ -22,6 +22,7 @@ from flexdyn_ros.numerics.algebra.manifold import FREE
 from flexdyn_ros.robot.analysis.idle_motion import MOST_VELOCITIES
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
+from flexdyn_ros.robot.functions import ChosenReactions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
@@ -40,6 +41,9 @@ _empty = np.empty
 
 #: limits beyond are no limits for `random` [rad or m]
 _FARTHEST_LIMIT = 1000.0
+#: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
+_STIFFNESS = ("GJ", "EIy", "EIz", "EA")
+STATIONS = 41
 
 
 class TreeFunctions(EntryFunctions):
@@ -263,6 +267,28 @@ class TreeFunctions(EntryFunctions):
         if self.bending is None:
             raise UnknownNameError("flexible link", link, ())
         return self.bending.integrals_of(link, stations)
+
+    def implied(self, words: Sequence[str]) -> float | None:
+        """Stiffness or mass of a flexible link, which follow from its section where the file does not say
+        them."""
+        if len(words) != 4 or words[0] != "links" or words[2] != "beam":
+            return None
+        record = self.description.flexible_links.get(words[1])
+        if record is None or record.beam is None:
+            return None
+        from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
+
+        beam, stations = beam_link(self.description, record), np.linspace(0.0, 1.0, STATIONS)
+        if words[3] in _STIFFNESS:
+            return float(beam.stiffness(stations)[:, _STIFFNESS.index(words[3])].mean())
+        if words[3] == "mass_per_length":
+            return float(np.mean(beam.beam.mu(stations)))
+        return None
+
+    def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        from flexdyn_ros.families.trees.reactions import JointWrenches
+
+        return JointWrenches(self.robot, tuple(dict.fromkeys(("base", *joints))))
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None

@@ -76,6 +76,22 @@ class Softening:
         """Largest share (k,) of its rate that each link reaches in rows of v (n, nv)."""
         return np.abs(v @ self._rows.T).max(axis=0, initial=0.0) / self.rates
 
+    def remarks(self, v: np.ndarray) -> list[str]:
+        """A sentence on links that turned so fast that linear strain without stiffening makes them too
+        soft."""
+        fast = [
+            f"link '{link}' up to {share * rate:.3g} rad/s (its first clamped rate is {rate:.3g} rad/s)"
+            for link, share, rate in zip(self.links, self.shares(v), self.rates, strict=True)
+            if share > TOO_FAST
+        ]
+        if not fast:
+            return []
+        softer = f"{100 * TOO_FAST**2:.0f} %"
+        return [
+            f"links turned so fast that without stiffening they are over {softer} too soft: "
+            f"{'; '.join(fast)}; formulation.stiffening 'geometric' stiffens them"
+        ]
+
 
 def _at_rest(robot: Robot) -> tuple[list[str], list[str]]:
     """Loads of the wheels where the robot stands, joints held as in the neutral position."""

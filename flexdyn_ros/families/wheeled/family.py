@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from lxml import etree
 
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.families.record import Family, Findings
-from flexdyn_ros.families.trees.family import check_bending, expand_tree
+from flexdyn_ros.families.trees.family import check_bending, expand_tree, tree_appearance
 
 if TYPE_CHECKING:
     from flexdyn_ros.description import RobotDescription
@@ -41,11 +45,36 @@ def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     return [*parts, hang_wheels(root, robot)], efforts
 
 
+def _appearance(description: RobotDescription) -> Appearance:
+    from flexdyn_ros.families.wheeled.kernels.road import road_at
+    from flexdyn_ros.families.wheeled.roads import PackedRoad
+
+    road = PackedRoad(description.road)
+
+    def heights(x: np.ndarray) -> np.ndarray:
+        return np.array([road_at(road.address, float(value))[0] for value in x])
+
+    return replace(tree_appearance(description), wheels=description.wheels, road=heights)
+
+
+#: parameters of the elements of a wheel
+_OF_WHEEL = {"suspension": ("stiffness", "damping"), "tyre": ("stiffness", "damping", "mass")}
+
+
+def _parameter_paths(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    for wheel in description.wheels:
+        for element, parts in _OF_WHEEL.items():
+            for part in parts:
+                yield f"{wheel.name}/{element}_{part}", f"wheels.{wheel.name}.{element}.{part}"
+
+
 WHEELED = Family(
     kind="mobile",
     claims=lambda description: bool(description.wheels),
     functions=_functions,
     check=_check,
     expand=_expand,
+    appearance=_appearance,
     rviz=lambda description: "mobile",
+    parameter_paths=_parameter_paths,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,8 +20,10 @@ from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_fo
 from flexdyn_ros.families.wheeled.parameters import wheel_parameters, with_hubs, with_wheels
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
+from flexdyn_ros.robot.functions import ChosenReactions, FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
@@ -101,6 +103,20 @@ class MobileFunctions(TreeFunctions):
     def wheel_names(self) -> tuple[str, ...]:
         """Names of the wheels, in the order of the description."""
         return tuple(wheel.name for wheel in self.description.wheels)
+
+    @cached_property
+    def contacts(self) -> Contacts:  # type: ignore[override]
+        """The wheels."""
+        road = self.description.road
+        contact = None if road is None else road.contact
+
+        def forces(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return self.wheel_forces(q, v).normal
+
+        return Contacts(self.wheel_names, forces, contact == "stop", contact == "unilateral")
+
+    def remarks(self, v: np.ndarray) -> list[str]:
+        return self.softening.remarks(v)
 
     @cached_property
     def softening(self) -> Softening:
@@ -195,6 +211,9 @@ class MobileFunctions(TreeFunctions):
         drive = -np.broadcast_to(tau[..., self._drive_index()], rows.shape).reshape(rows.count, 1)
         forces = np.concatenate([*outer, *inner, drive], axis=1)
         return forces.reshape(*rows.shape, forces.shape[1])
+
+    def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        return FamilyFunctions.reactions_in(self, joints)
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None

@@ -74,10 +74,8 @@ def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]
     Those of beams hold the mode shapes, which a description with another stiffness chooses anew: they are
     fitted as numbers of the description.
     """
-    description = robot.description
-    owners = {joint.name for joint in description.joints} | {wheel.name for wheel in description.wheels}
-    owners |= {c.name for c in robot.coordinates if c.kind == "actuator"}
-    return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] in owners)
+    bent = robot.description.flexible_links
+    return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] not in bent)
 
 
 def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:

@@ -186,5 +186,5 @@ def _with_friction(robot: Robot, joint: str, **friction: float) -> Robot:
     new = replace(old, dry_friction=replace(old.dry_friction or DryFriction(), **friction))
     joints = tuple(new if each.name == joint else each for each in description.joints)
     made = with_payloads(from_description(replace(description, joints=joints)), robot.functions.payloads)
-    changes = dict(getattr(robot.functions, "changes", ()))
+    changes = dict(robot.functions.changes)
     return made.with_parameters(changes) if changes else made

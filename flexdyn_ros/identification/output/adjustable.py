@@ -168,7 +168,7 @@ def _is_reloadable(robot: Robot, name: str) -> bool:
     where the description has no place for it, <inertial> says otherwise, or `with_parameters` has changed
     it: it is then changed by `with_parameters`, with the shapes held."""
     path = path_of(name)
-    if path == name or name in dict(getattr(robot.functions, "changes", ())):
+    if path == name or name in dict(robot.functions.changes):
         return False
     try:
         _reloaded(robot, {path: TRIED * described(robot, path)})
@@ -249,7 +249,7 @@ def _reloaded(robot: Robot, paths: Mapping[str, float]) -> Robot:
     except DescriptionError as error:
         told = ", ".join(f"{path} = {value:g}" for path, value in paths.items())
         raise StateError(f"no robot has {told}: {error}") from None
-    changes = dict(getattr(functions, "changes", ()))
+    changes = dict(functions.changes)
     new = with_payloads(new, functions.payloads)
     return new.with_parameters(changes) if changes else new
 

@@ -91,7 +91,7 @@ class Efforts(Inputs):
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Efforts:
         tau, _ = input_columns(measurement, robot.effort_names, ".effort")
-        areas = getattr(robot, "pressure_areas", None)
+        areas = robot.pressure_areas
         shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
         return cls(tau, measurement.held is not False, areas, shown)
 

@@ -16,6 +16,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.urdf import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
+from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.identification.inertial import INERTIAL, about_com, is_inertial, with_payloads
 from flexdyn_ros.identification.linear.models import bodies_and_joints, linear_model
 from flexdyn_ros.identification.output.adjustable import path_of
@@ -225,14 +226,6 @@ _OF_JOINT = {
     "elasticity_stiffness": "joint_elasticity.stiffness",
     "elasticity_damping": "joint_elasticity.damping",
 }
-#: of a soft section: part of the name and attribute
-_OF_SECTION = {
-    "section_mass": "mass",
-    "stiffness": "stiffness",
-    "damping": "damping",
-    "bending_stiffness": "bending_stiffness",
-}
-_OF_WHEEL = {"suspension": ("stiffness", "damping"), "tyre": ("stiffness", "damping", "mass")}
 
 
 def places_of(description: RobotDescription) -> dict[str, str]:
@@ -246,10 +239,4 @@ def _places(description: RobotDescription) -> Iterator[tuple[str, str]]:
             yield f"{joint.name}/{part}", f"urdf.joints.{joint.name}.dynamics.{part}"
         for part, path in _OF_JOINT.items():
             yield f"{joint.name}/{part}", f"joints.{joint.name}.{path}"
-    for section in description.sections:
-        for part, attribute in _OF_SECTION.items():
-            yield f"{section.joint}/{part}", f"joints.{section.joint}.section.{attribute}"
-    for wheel in description.wheels:
-        for element, parts in _OF_WHEEL.items():
-            for part in parts:
-                yield f"{wheel.name}/{element}_{part}", f"wheels.{wheel.name}.{element}.{part}"
+    yield from family_of(description).parameter_paths(description)

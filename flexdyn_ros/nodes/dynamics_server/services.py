@@ -36,7 +36,6 @@ from flexdyn_ros.nodes.ros.conversions import (
     vector_message,
 )
 from flexdyn_ros.numerics.algebra.placement import quaternion_of
-from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.results import BiasTerms, Energy
 from flexdyn_ros.simulation.live.message_fields import doubles, matrix_from_pose, numbers_of
 
@@ -327,7 +326,7 @@ def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int
         found = solve(matrices(part))
         return found.q, np.broadcast_to(found.converged, part.stop - part.start)
 
-    if has_legs(robot):
+    if robot.legs:
         length, *rate = yield from in_slices(n, lengths)
         _put(response, lengths=_good(length), rates=_good(rate[0]) if rate else np.zeros(0))
         response.converged = [True] * n
@@ -347,7 +346,7 @@ def forward_kinematics(robot: Any, request: Any, response: Any, max_samples: int
 
     def compute(part: slice) -> tuple[np.ndarray, ...]:
         found = solve(lengths[part], guess, strict=False)
-        return robot.frames(found.q, robot.description.platform.link), found.converged, found.residual
+        return robot.frames(found.q, robot.functions.end_frame), found.converged, found.residual
 
     T, converged, residual = yield from in_slices(samples, compute)
     _put(response, poses=PoseRows(T), residuals=residual)

@@ -65,9 +65,7 @@ class HydraulicActuators(ManagedNode):
             settings.rate_hz, settings.command_timeout, settings.state_timeout,
             settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,
         )  # fmt: skip
-        self._actuation = Actuation(
-            hydraulics, ranges_of(description, hydraulics, settings.max_velocity), limits
-        )
+        self._actuation = Actuation(hydraulics, ranges_of(hydraulics, settings.max_velocity), limits)
         self._warm_up(hydraulics)
         n = len(hydraulics.names)
         self._force = JointState(name=list(hydraulics.names), position=[0.0] * n, velocity=[0.0] * n)

@@ -19,26 +19,13 @@ LARGEST_IMBALANCE = 1e-2
 def simulator_health(
     node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters, messages_lost: int = 0
 ) -> list[DiagnosticStatus]:
-    """Statuses NODE: simulation, commands, limits, of robots on wheels contact; `messages_lost` is what the
+    """Statuses NODE: simulation, commands, limits; `messages_lost` is what the
     middleware did not take."""
-    contact = [_contact_status(node, simulation)] if simulation.robot.description.wheels else []
     return [
         _simulation_status(node, simulation, pace, settings, messages_lost),
         _commands_status(node, simulation, settings),
         _limits_status(node, simulation),
-        *contact,
     ]
-
-
-def _contact_status(node: str, simulation: Simulation) -> DiagnosticStatus:
-    """Whether all wheels push at the ground now."""
-    robot, stepper = simulation.robot, simulation.stepper
-    wheels = robot.wheel_forces(stepper.q, stepper.v)
-    lost = [name for name, stands in zip(robot.wheel_names, wheels.in_contact, strict=True) if not stands]
-    message = f"off the ground: {', '.join(lost)}" if lost else "all wheels on the ground"
-    values = {"margin": f"{wheels.margin:.6g} N", "load_transfer": f"{wheels.load_transfer:.6g}"}
-    values |= {f"normal_force_{n}": f"{f:.6g} N" for n, f in zip(robot.wheel_names, wheels.normal)}
-    return status(WARN if lost else OK, f"{node}: contact", message, values)
 
 
 def _simulation_status(

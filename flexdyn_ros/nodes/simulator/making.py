@@ -19,7 +19,6 @@ from flexdyn_ros.nodes.simulator.parameters import (
     SimulatorParameters,
     steps_per_force,
 )
-from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
@@ -34,7 +33,7 @@ def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -
     stepping = {"dt": settings.step, "method": settings.method}
     stepping |= {"limits": settings.limits, "saturate": settings.saturate}
     buffer, drive = _make_buffer(robot, settings), None
-    if has_legs(robot):
+    if robot.legs:
         drive = _make_drive(robot, settings, stiffness, damping)
         if drive.hydraulics != "none":
             # cylinders have end stops and largest pressures of their own
@@ -49,7 +48,7 @@ def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -
 def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
     try:
         return CommandBuffer(
-            Legs.of(robot) if has_legs(robot) else robot,
+            Legs.of(robot) if robot.legs else robot,
             settings.joints,
             settings.command_interface,
             settings.command_timeout,
@@ -117,7 +116,7 @@ def servo_gains(node: object, robot: Robot, q0: np.ndarray) -> tuple[np.ndarray,
     Raises ParameterError if one is negative.
     """
     gains = []
-    is_platform = has_legs(robot)
+    is_platform = robot.legs
     rows = Legs.of(robot).coordinates if is_platform else [c for c in robot.coordinates if c.actuated]
     derive = leg_gains if is_platform else default_gains
     for family, derived in zip((STIFFNESS, DAMPING), derive(robot, q0), strict=True):

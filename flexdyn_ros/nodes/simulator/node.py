@@ -382,8 +382,8 @@ class Simulator(ManagedNode):
     def _health(self, name: str) -> list[DiagnosticStatus]:
         with self._pace.between_ticks():
             statuses = simulator_health(name, self._simulation, self._pace, self._settings, self.outbox.lost)
-            if self._platform is not None:
-                statuses.append(self._platform.status(name))
+            for extra in self._telemetry.extras:
+                statuses += extra.statuses(name)
         if self._telemetry.recorder is not None:
             statuses.append(recording_health(name, self._telemetry.recorder))
         return statuses

@@ -14,7 +14,6 @@ from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
-from flexdyn_ros.families.trees.reactions import reactions_in
 from flexdyn_ros.nodes.ros.conversions import (
     dynamics_state,
     pose_message,
@@ -73,7 +72,7 @@ class Telemetry:
         moves = robot.description.base.type in ("floating", "planar")
         self._odometry = make("odom") if moves else None
         self._transforms = make("/tf") if moves and settings.publish_base_tf else None
-        self._reactions = reactions_in(robot, settings.wrench_joints)
+        self._reactions = robot.functions.reactions_in(settings.wrench_joints)
         joints = () if self._reactions is None else self._reactions.names
         self._wrenches = [make("~/wrench/{}", name) for name in joints]
         self.extras = extras_of(Setting(simulation, settings, make))
@@ -103,7 +102,7 @@ class Telemetry:
 
     def follow_robot(self) -> None:
         """Use the robot that the simulation has now (another payload)."""
-        self._reactions = reactions_in(self._simulation.robot, self._settings.wrench_joints)
+        self._reactions = self._simulation.robot.functions.reactions_in(self._settings.wrench_joints)
 
     # ---- publishing ----
 

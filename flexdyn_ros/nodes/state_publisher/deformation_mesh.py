@@ -9,9 +9,10 @@ import numpy as np
 from visualization_msgs.msg import Marker
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
-from flexdyn_ros.expanded.outlines import outline
+from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
 from flexdyn_ros.simulation.live.message_fields import seconds_of
 from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage, Stamp
@@ -25,8 +26,8 @@ TABLE = np.column_stack((colours_of(np.linspace(0.0, 1.0, 256)) / 255.0, np.ones
 class _Tube:
     """The shape of one link: outline (n, 3) in the axes of a section, and which corners make triangles."""
 
-    def __init__(self, description: RobotDescription, bent: Bent) -> None:
-        ring = outline(description, bent.link, bent.length, AROUND)
+    def __init__(self, appearance: Appearance, bent: Bent) -> None:
+        ring = appearance.outline(bent.link, bent.length, AROUND)
         # beams lie along the x axis of their frame, soft sections along the z axis of SECTION/base
         self.along = 2 if bent.frame.endswith("/base") else 0
         self.ring = np.insert(ring, self.along, 0.0, axis=1)
@@ -71,7 +72,7 @@ class DeformationMesh:
     """
 
     def __init__(self, description: RobotDescription) -> None:
-        self._description = description
+        self._appearance = appearance_of(description)
         self._shape: tuple[object, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
         self.top = 0.0
@@ -103,7 +104,7 @@ class DeformationMesh:
         if shape == self._shape:
             return
         self._shape = shape
-        self._tubes = [_Tube(self._description, bent) for bent in links]
+        self._tubes = [_Tube(self._appearance, bent) for bent in links]
         self._before = None
         layout = Layout().count(len(links))
         for number, (bent, tube) in enumerate(zip(links, self._tubes, strict=True)):

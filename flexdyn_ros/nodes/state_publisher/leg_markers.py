@@ -9,6 +9,7 @@ import numpy as np
 from geometry_msgs.msg import Point, Vector3
 from visualization_msgs.msg import Marker
 
+from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.nodes.state_publisher.scenery import TEXT, new_marker
 
 #: of legs that push and that pull
@@ -34,10 +35,8 @@ class LegMarkers:
     """
 
     def __init__(self, robot: Any, prefix: str) -> None:
-        description = robot.description
-        self._frames = {
-            leg.name: prefix + description.joint(leg.slider).child for leg in description.platform.legs
-        }
+        legs = appearance_of(robot.description).legs
+        self._frames = {name: prefix + rod for name, (_, rod) in legs.items()}
         q = robot.neutral()
         self._length = float(np.mean(robot.inverse_kinematics(q, np.zeros(robot.nv)).length))
         finite = robot.effort_limits[np.isfinite(robot.effort_limits)]

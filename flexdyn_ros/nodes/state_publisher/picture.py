@@ -8,6 +8,7 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker
 
 from flexdyn_interfaces.msg import HydraulicState
+from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, DeflectionReader
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh
 from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers
@@ -15,7 +16,6 @@ from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameter
 from flexdyn_ros.nodes.state_publisher.scenery import Legend, RoadStrip, ghosts
 from flexdyn_ros.nodes.state_publisher.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
-from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import matrix_from_pose
 
@@ -44,15 +44,15 @@ class Picture:
     rate = RATE
 
     def __init__(self, robot: Robot, urdf: str, frame: str, settings: StatePublisherParameters) -> None:
-        self._description, self._settings = robot.description, settings
+        self._appearance, self._settings = appearance_of(robot.description), settings
         self._mesh = DeformationMesh(robot.description)
         self._legend = Legend(robot, frame)
         self._reader = DeflectionReader()
         self._bent: list[Bent] = []
         self._base = robot.frames(robot.neutral(), robot.description.root)
         self._moves = robot.description.base.type != "fixed"
-        self._road = RoadStrip(robot.description, frame) if robot.description.wheels else None
-        self._legs = LegMarkers(robot, settings.frame_prefix) if has_legs(robot) else None
+        self._road = RoadStrip(self._appearance, frame) if self._appearance.road else None
+        self._legs = LegMarkers(robot, settings.frame_prefix) if robot.legs else None
         self._trace = None
         tip = settings.trace_frame or deepest_link(robot.description)
         if settings.trace_duration > 0.0 and (settings.trace_frame or self._legs is None):
@@ -123,7 +123,7 @@ class Picture:
             made.append(self._road.marker(float(self._base[0, 3])))
         if everything and self._bent:
             if settings.ghost:
-                made += ghosts(self._description, self._bent, settings.frame_prefix)
+                made += ghosts(self._appearance, self._bent, settings.frame_prefix)
             if settings.legend:
                 made += self._legend.markers(settings.colour, self._mesh.top)
         return [marker for marker in made if marker is not None]

@@ -9,11 +9,8 @@ from geometry_msgs.msg import Point, Pose, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
-from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.colour_scale import STOPS, UNITS
-from flexdyn_ros.expanded.outlines import outline
-from flexdyn_ros.families.wheeled.kernels.road import road_at
-from flexdyn_ros.families.wheeled.roads import PackedRoad
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
 from flexdyn_ros.robot.verbs import Robot
 
@@ -84,11 +81,11 @@ class Legend:
         return marker
 
 
-def ghosts(description: RobotDescription, links: Sequence[Bent], prefix: str) -> list[Marker]:
+def ghosts(appearance: Appearance, links: Sequence[Bent], prefix: str) -> list[Marker]:
     """The undeformed links, transparent, where their joints are."""
     markers = []
     for number, bent in enumerate(links):
-        ring = outline(description, bent.link, bent.length)
+        ring = appearance.outline(bent.link, bent.length)
         kind = Marker.CUBE if len(ring) == 4 else Marker.CYLINDER
         marker = new_marker(f"undeformed/{bent.link}", number, kind, prefix + bent.frame, GHOST)
         upright = bent.frame.endswith("/base")
@@ -110,21 +107,22 @@ class RoadStrip:
 
     Parameters
     ----------
-    description : RobotDescription
-        With wheels.
+    appearance : Appearance
+        With a road.
     frame : str
         Whose x and z axes are the road's abscissa and height.
     """
 
-    def __init__(self, description: RobotDescription, frame: str) -> None:
-        self._road, self._frame = PackedRoad(description.road), frame
-        x = [wheel.xyz[0] for wheel in description.wheels]
+    def __init__(self, appearance: Appearance, frame: str) -> None:
+        assert appearance.road is not None
+        self._heights, self._frame = appearance.road, frame
+        x = [wheel.xyz[0] for wheel in appearance.wheels]
         self._reach = max(max(x) - min(x), 0.2)
         self._drawn_at: float | None = None
 
     def height(self, x: float) -> float:
         """Of the road [m]."""
-        return float(road_at(self._road.address, x)[0])
+        return float(self._heights(np.array([x]))[0])
 
     def marker(self, at: float) -> Marker | None:
         """A strip about the abscissa `at` [m]; None if the last one still serves."""
@@ -132,7 +130,7 @@ class RoadStrip:
             return None
         self._drawn_at = at
         x = np.arange(at - BEHIND * self._reach, at + BEFORE * self._reach, FINE * self._reach)
-        z = [self.height(float(value)) for value in x]
+        z = self._heights(x).tolist()
         left, right = ([(a, s * WIDE * self._reach, b) for a, b in zip(x.tolist(), z)] for s in (1.0, -1.0))
         marker = new_marker("road", 0, Marker.TRIANGLE_LIST, self._frame, ROAD)
         marker.scale = Vector3(x=1.0, y=1.0, z=1.0)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, SingularityError, UnknownNameError
 from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.results import Modes
 
-__all__ = ["chosen_coordinates", "modes_of"]
+__all__ = ["MOST_ANALYSED", "ModeReport", "chosen_coordinates", "mode_table", "modes_of"]
 
 #: eigenvalues of M^-1 K below this [1/s2] count as zero: gravity over a millimetre, times the rounding of
 #: doubles
 SMALLEST_EIGENVALUE = 1e-9
+#: velocities up to which checks make dense matrices of a robot
+MOST_ANALYSED = 300
 
 
 def chosen_coordinates(
@@ -160,3 +164,33 @@ def _coupled_ratios(omega: np.ndarray, C: np.ndarray, ratio: np.ndarray) -> np.n
             elif omega[mode] > 0.0:
                 ratio[mode] = np.inf
     return ratio
+
+
+@dataclass(frozen=True)
+class ModeReport:
+    """A mode of the whole robot at the neutral position: frequency [Hz], damping ratio.
+
+    mostly: the coordinate that moves most of its mass.
+    """
+
+    frequency: float
+    damping_ratio: float
+    mostly: str
+
+
+def mode_table(robot: RobotInterface, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
+    """First modes of a robot at its neutral position, `lock` as of `Robot.modes`.
+
+    Raises
+    ------
+    SingularityError
+        If the mass matrix is singular.
+    """
+    q = robot.neutral()
+    modes = robot.modes(q, lock=lock)
+    diagonal = np.sqrt(np.diag(robot.mass_matrix(q)))
+    moved = np.abs(modes.shape) * diagonal[:, None]
+    return tuple(
+        ModeReport(float(f), float(z), robot.v_names[int(np.argmax(moved[:, i]))])
+        for i, (f, z) in enumerate(zip(modes.frequency[:count], modes.damping_ratio[:count], strict=True))
+    )

@@ -136,19 +136,13 @@ class Counters:
     most_evaluations_per_tick: int = 0
 
 
-def ranges_of(robot_description: Any, hydraulics: Hydraulics, max_velocity: float) -> HydraulicRanges:
+def ranges_of(hydraulics: Hydraulics, max_velocity: float) -> HydraulicRanges:
     """Ranges of the inputs: strokes, and forces up to the effort limits of the sliders, else the supply's."""
-    column = hydraulics.model.column
-    shortest = column("shortest")
-    largest = []
-    for leg, capacity in zip(
-        robot_description.platform.legs, column("bore_area") * column("supply"), strict=True
-    ):
-        effort = robot_description.joint(leg.slider).limit.effort
-        largest.append(effort if 0.0 < effort < inf else capacity)
-    return HydraulicRanges(
-        hydraulics.names, shortest, shortest + column("stroke"), np.array(largest), max_velocity
-    )
+    model = hydraulics.model
+    shortest, stated = model.column("shortest"), model.effort_limits
+    largest = np.where(np.isfinite(stated), stated, model.column("bore_area") * model.column("supply"))
+    longest = shortest + model.column("stroke")
+    return HydraulicRanges(hydraulics.names, shortest, longest, largest, max_velocity)
 
 
 @dataclass

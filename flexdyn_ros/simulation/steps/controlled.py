@@ -149,7 +149,7 @@ class _Run:
         largest = STABLE / fastest if fastest > 0.0 and self.method == "dop853" else np.inf
         self._control[[places.RTOL, places.LARGEST]] = plan.rtol, largest
         self._control[places.PREVIOUS] = kernels.LEAST
-        lenient = plan.atol is None and self.stepper.has_modes and bool(robot.description.wheels)
+        lenient = plan.atol is None and self.stepper.has_modes and robot.functions.contacts is not None
         self._control[places.OF_SPEEDS] = OF_SPEEDS if lenient else 1.0
         # the steps raise it to the kinetic energy that they see
         scale = energy_scale(robot, plan.v0, robot.mass_matrix(plan.q0))

@@ -96,12 +96,12 @@ def imposed_of(robot: Robot, prescribed: Any) -> tuple[Callable[[float], Any] | 
     if not isinstance(prescribed, Mapping):
         return prescribed, None
     motion = robot.motion
-    if motion is None or not motion.drives_coordinates or robot.description.sections:
+    joints = {c.name: c for c in robot.coordinates if c.kind in ("joint", "motor") and c.q_index >= 0}
+    driven = [c.name for c in robot.coordinates if c.prescribed]
+    if motion is None or not motion.drives_coordinates or not (joints or driven):
         raise UnsupportedError(
             f"robot {robot.name!r}: prescribed takes names for trees with compiled steps only"
         )
-    joints = {c.name: c for c in robot.coordinates if c.kind in ("joint", "motor") and c.q_index >= 0}
-    driven = [c.name for c in robot.coordinates if c.prescribed]
     base, motions = None, {}
     for name, function in prescribed.items():
         if not callable(function):

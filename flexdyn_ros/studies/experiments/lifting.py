@@ -54,7 +54,7 @@ def lift(
     before = empty.static_equilibrium(q, hold="joints").q
     sag = empty.frames(before, frame)[2, 3] - loaded.frames(rest.q, frame)[2, 3]
     found: dict[str, Any] = {}
-    if hasattr(robot, "wheel_forces"):
+    if robot.wheel_names:
         still = np.zeros(robot.nv)
         free = empty.wheel_forces(before, still).normal
         after = loaded.wheel_forces(rest.q, still).normal

@@ -74,7 +74,7 @@ def drive_over_road(
     tip_error, the largest distance of the frame from where it would be on a flat road [m]; tip_acceleration,
     root of the mean square of the vertical one [m/s2].
     """
-    if not hasattr(robot, "wheel_forces"):
+    if not robot.wheel_names:
         raise UnsupportedError(f"robot {robot.name!r} has no wheels; mobile_arm has")
     speed = abs(_drive_speed(robot))
     if distance is not None:

@@ -38,7 +38,7 @@ def workspace(
     horizontal distance from home [m]; height, of the volume [m]; smallest_margin, the least singular value
     within.
     """
-    if not hasattr(robot, "workspace_margins"):
+    if not robot.legs:
         raise UnsupportedError(f"robot {robot.name!r} is no platform; stewart_1t is")
     q, turns = _poses(robot.neutral().tobytes(), tuple(extent), tilt, samples)
     margins = robot.workspace_margins(q)

@@ -40,7 +40,7 @@ def lumped_against_exact(
 def _models(robot: Robot) -> tuple[Robot, Robot]:
     """The section with its mass in its centre (xi = 1), and with distributed mass."""
     about = robot.description
-    if len(about.sections) != 1:
+    if len(robot.section_names) != 1:
         raise UnsupportedError(
             f"the lumped model is of one soft section; robot {robot.name!r} has another count"
         )
@@ -52,8 +52,7 @@ def _models(robot: Robot) -> tuple[Robot, Robot]:
 
 def _energies(robot: Robot, bending: float | None, states: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     lumped, exact = _models(robot)
-    section = robot.description.sections[0]
-    low, high = section.lower, section.upper
+    low, high = robot.coordinates[0].lower, robot.coordinates[0].upper
     rng = np.random.default_rng(seed)
     v = rng.uniform(-0.05, 0.05, (states, 3))
     q = rng.uniform(low, high, (states, 3))

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
-from flexdyn_ros.view.motion import DEFORMATION, Reach
+from flexdyn_ros.view.motion import Reach
 
 #: direction from the robot to the eye, and what is up in the picture
 PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
@@ -29,7 +30,7 @@ def room_of(shown: ShownRobot, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
     shown vibrating, wherever its tour takes it [m]."""
     robot = shown.robot
     boxes = [shown.bounds(robot.neutral())]
-    if not any(c.kind in DEFORMATION for c in robot.coordinates):
+    if not any(c.kind in MODAL for c in robot.coordinates):
         ends = np.pi * (np.arange(2 * robot.nv) + 0.5)
         halves = np.pi * (np.arange(2 * robot.nv) + np.array([[0.25], [0.75]])).ravel()
         boxes += [shown.bounds(reach.in_turn(phase)) for phase in (*ends.tolist(), *halves.tolist())]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.families.wheeled.kernels.road import road_at
-from flexdyn_ros.families.wheeled.roads import PackedRoad
+from flexdyn_ros.expanded.appearance import Appearance
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.around.surroundings import Palette
 
 CELL, SURFACE = (214, 218, 224), (140, 143, 150)
@@ -73,16 +73,17 @@ class Road:
     ----------
     scene : viser.SceneApi
     robot : Robot
-        Of kind mobile.
+    appearance : Appearance
+        Of its description, with a road.
     size : float
         Of the robot [m].
     """
 
-    def __init__(self, scene: Any, robot: Any, size: float) -> None:
-        self._scene, self._robot, self._size = scene, robot, size
-        self._road = PackedRoad(robot.description.road)
+    def __init__(self, scene: Any, robot: Robot, appearance: Appearance, size: float) -> None:
+        assert appearance.road is not None
+        self._scene, self._robot, self._size, self._road = scene, robot, size, appearance.road
         #: to both sides [m]
-        self._wide = WIDE * size + max(abs(wheel.xyz[1]) for wheel in robot.description.wheels)
+        self._wide = WIDE * size + max((abs(wheel.xyz[1]) for wheel in appearance.wheels), default=0.0)
         self._at = np.nan
         self._nodes: list[Any] = []
         self.show(robot.neutral())
@@ -116,8 +117,7 @@ class Road:
         step = FINE * self._size
         # on a grid of the world, so that the ribbon does not crawl when it is made anew
         X = np.arange(np.floor((x - BEHIND * self._size) / step), (x + BEFORE * self._size) / step) * step
-        z = [road_at(self._road.address, float(value))[0] for value in X]
-        return np.stack((X, np.zeros_like(X), np.array(z)), axis=-1)
+        return np.stack((X, np.zeros_like(X), self._road(X)), axis=-1)
 
     def ground(self, x: np.ndarray) -> np.ndarray:
         """Heights of the ribbon at abscissas x (n,) [m]; beyond its ends, theirs."""

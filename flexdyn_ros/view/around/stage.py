@@ -36,7 +36,8 @@ class Stage:
     ) -> None:
         _add_light(scene)
         self._size = size = float(np.max(high - low))
-        self.road = Road(scene, shown.robot, size) if shown.robot.description.wheels else None
+        appearance = shown.appearance
+        self.road = Road(scene, shown.robot, appearance, size) if appearance.road else None
         self.floor = None if self.road else Floor(scene, low, high, LIGHT)
         self.shadow: Shadow | None = None
         self._around: Surroundings | None = None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning
-from flexdyn_ros.expanded.outlines import outline
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.visuals import GENERATED
 from flexdyn_ros.robot.verbs import Robot
 
@@ -84,13 +84,20 @@ def _colour(visual: Any, mesh: Any) -> tuple[tuple[int, int, int], float | None]
 
 
 def generated_shapes(
-    robot: Robot, *, without: set[str], tubes: Mapping[str, Sequence[str]], links: set[str]
+    robot: Robot,
+    appearance: Appearance,
+    *,
+    without: set[str],
+    tubes: Mapping[str, Sequence[str]],
+    links: set[str],
 ) -> list[Shape]:
     """Bars from the origin of each link to those of its joints, hubs about axes, plates, tyres.
 
     Parameters
     ----------
     robot : Robot
+    appearance : Appearance
+        Of its description.
     without : set of str
         Links that have visuals of their own.
     tubes : mapping
@@ -99,9 +106,8 @@ def generated_shapes(
         Links of the description that is shown; those that move wheels carry them.
     """
     description = robot.description
-    r = _bar_radius(robot, tubes)
+    r = _bar_radius(robot, appearance, tubes)
     shapes: list[Shape] = []
-    anchors = _anchors(description)
     sliding = {joint.child for joint in description.joints if joint.type == "prismatic"}
     for link in description.links:
         if link.name in without or link.name not in robot.frame_names:
@@ -111,8 +117,8 @@ def generated_shapes(
             if joint.type == "floating" or joint.name in tubes:
                 continue
             ends.append(np.asarray(joint.xyz))
-        if link.name in anchors:
-            shapes.append(_plate(link.name, np.array(anchors[link.name]), 0.6 * r))
+        if link.name in appearance.plates:
+            shapes.append(_plate(link.name, appearance.plates[link.name], 0.6 * r))
         elif link.name in tubes:
             shapes += _arms(robot, link.name, tubes[link.name], r)
         else:
@@ -127,7 +133,7 @@ def generated_shapes(
         and joint.child not in without
         and joint.limit.effort != 0.0
     ]
-    shapes += [shape for wheel in description.wheels for shape in _wheel(wheel, r, links)]
+    shapes += [shape for wheel in appearance.wheels for shape in _wheel(wheel, r, links)]
     return [shape for shape in shapes if shape.vertices.size]
 
 
@@ -141,21 +147,6 @@ def _arms(robot: Robot, link: str, frames: Sequence[str], radius: float) -> list
         k = int(np.argmin(np.linalg.norm(T[:, :3, 3] - end, axis=1)))
         arms.append(_bar(frames[k], np.zeros(3), T[k, :3, :3].T @ (end - T[k, :3, 3]), radius))
     return arms
-
-
-def _anchors(description: Any) -> dict[str, list[object]]:
-    """Points of links that are plates: the platform and the base of its legs."""
-    if description.platform is None:
-        return {}
-    above = {joint.child: joint for joint in description.joints}
-    plates: dict[str, list[object]] = {description.platform.link: []}
-    for leg in description.platform.legs:
-        plates[description.platform.link].append(leg.anchor)
-        joint = description.joint(leg.slider)
-        while joint.parent in above and above[joint.parent].type != "floating":
-            joint = above[joint.parent]
-        plates.setdefault(joint.parent, []).append(joint.xyz)
-    return plates
 
 
 def _wheel(wheel: Any, radius: float, links: set[str]) -> list[Shape]:
@@ -175,19 +166,14 @@ def _wheel(wheel: Any, radius: float, links: set[str]) -> list[Shape]:
     return [arm, _bar(wheel.link, body, hub, 0.5 * radius), _shape(wheel.link, mesh, T, WHEEL, hub)]
 
 
-def _bar_radius(robot: Robot, tubes: Mapping[str, Sequence[str]]) -> float:
-    """[m], from the distances between neighbouring joints; from the whole robot where all are zero. Between
-    once and four times the radius of the thickest tube."""
+def _bar_radius(robot: Robot, appearance: Appearance, tubes: Mapping[str, Sequence[str]]) -> float:
+    """[m], from the distances between neighbouring joints; from the whole robot where all are zero."""
     offsets = [float(np.linalg.norm(joint.xyz)) for joint in robot.description.joints]
-    lengths = [x for x in offsets if x > 1e-6]
-    lengths += [section.length for section in robot.description.sections]
     coms = [float(np.linalg.norm(link.inertial.xyz)) for link in robot.description.links if link.inertial]
+    lengths = [*(x for x in offsets if x > 1e-6), *appearance.spans]
     lengths = lengths or [x for x in coms if x > 1e-6] or [1.0]
-    radius = SLENDERNESS * float(np.median(lengths))
-    around = [
-        float(np.max(np.abs(outline(robot.description, name, _span(robot, tubes[name]))))) for name in tubes
-    ]
-    return float(np.clip(radius, max(around), 4.0 * max(around))) if around else radius
+    bent = {name: _span(robot, frames) for name, frames in tubes.items()}
+    return appearance.bar_radius(np.array(lengths), bent, SLENDERNESS)
 
 
 def _span(robot: Robot, frames: Sequence[str]) -> float:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -44,7 +45,7 @@ def _contact(robot: Robot, now: Moment) -> Vectors:
     """Of the road on the wheels, upwards."""
     found = robot.wheel_forces(now.q, now.v)
     body = robot.frames(now.shown, robot.description.root)
-    wheels = robot.description.wheels
+    wheels = appearance_of(robot.description).wheels
     at = np.array([body[:3, :3] @ np.asarray(w.xyz) + body[:3, 3] for w in wheels])
     hang = np.array([w.suspension.free_length + (w.tyre.radius if w.tyre else 0.0) for w in wheels])
     at[:, 2] -= hang - np.asarray(found.travel)
@@ -57,7 +58,7 @@ def _reactions(robot: Robot, now: Moment) -> Any:
 
 
 def _forces(robot: Robot, now: Moment) -> Vectors:
-    if robot.description.platform is not None:
+    if robot.legs:
         return _leg_forces(robot, now)
     found = _reactions(robot, now)
     return Vectors(_places(robot, now.shown, found.names), found.force)
@@ -78,10 +79,9 @@ def _places(robot: Robot, q: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
 def _leg_forces(robot: Robot, now: Moment) -> Vectors:
     """Of the legs on the platform."""
     tau = _efforts(robot, now)
-    platform = robot.description.platform
-    assert platform is not None
-    T = robot.frames(now.shown, platform.link)
-    at = np.array([leg.anchor for leg in platform.legs]) @ T[:3, :3].T + T[:3, 3]
+    platform = robot.functions.end_frame
+    T = robot.frames(now.shown, platform)
+    at = appearance_of(robot.description).plates[platform] @ T[:3, :3].T + T[:3, 3]
     return Vectors(at, np.asarray(robot.inverse_kinematics(now.q).direction) * tau[:, None])
 
 
@@ -118,10 +118,10 @@ def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
     written at; {} where there are none."""
     if robot.hydraulics is not None:
         return _of_cylinders(robot, now)
-    if getattr(robot, "pressure_areas", None) is None:
+    if robot.pressure_areas is None:
         return {}
     found = robot.pressures(now.q, _efforts(robot, now)).reshape(-1, 3)
-    names = [f"{section.joint}@0.5" for section in robot.description.sections]
+    names = [f"{section}@0.5" for section in robot.section_names]
     return dict(zip(names, found, strict=True))
 
 
@@ -132,9 +132,7 @@ def _of_cylinders(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
         lengths = robot.inverse_kinematics(now.q).length
         state = robot.hydraulics.initial(_efforts(robot, now), lengths)
         found = np.stack((state.pressure_bore, state.pressure_rod), axis=-1)
-    description = robot.description
-    assert description.platform is not None
-    names = [description.joint(leg.slider).parent for leg in description.platform.legs]
+    names = [cylinder for cylinder, _ in appearance_of(robot.description).legs.values()]
     return dict(zip(names, found, strict=True))
 
 

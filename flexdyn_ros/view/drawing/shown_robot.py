@@ -13,7 +13,8 @@ import numpy as np
 
 from flexdyn_ros.description.urdf.geometry import as_urchin
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
-from flexdyn_ros.expanding import Expanded, expand
+from flexdyn_ros.expanded.appearance import Appearance
+from flexdyn_ros.expanding import Expanded, appearance_of, expand
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.drawing.generated_shapes import generated_shapes, shapes_of_visuals
 from flexdyn_ros.view.drawing.tubes import PIECES, Tube, TubeState, state_of, tube_of
@@ -34,6 +35,7 @@ class ShownRobot:
 
     Attributes
     ----------
+    appearance : Appearance
     shapes : tuple of Shape
         Rigid pieces, each in the frame of its link.
     tubes : tuple of Tube
@@ -45,14 +47,14 @@ class ShownRobot:
         self.robot = robot
         self._expanded = _expanded(robot)
         self._urdf = _urdf(robot, self._expanded)
-        self.tubes = _tubes(robot)
+        self.appearance = appearance_of(robot.description)
+        self.tubes = _tubes(robot, self.appearance)
         bending = {tube.name for tube in self.tubes}
         shapes = [shape for shape in shapes_of_visuals(self._urdf) if not _is_segment(shape.link, bending)]
         seen = {shape.link for shape in shapes}
         frames = {tube.name: tube.frames for tube in self.tubes}
-        shapes += generated_shapes(
-            robot, without=seen, tubes=frames, links={link.name for link in self._urdf.links}
-        )
+        links = {link.name for link in self._urdf.links}
+        shapes += generated_shapes(robot, self.appearance, without=seen, tubes=frames, links=links)
         sections = {name for names in frames.values() for name in names}
         self._known = set(robot.frame_names)
         links = {shape.link for shape in shapes}
@@ -151,18 +153,17 @@ def _urdf(robot: Robot, expanded: Expanded | None) -> Any:
     return as_urchin(replace(robot.description, text=expanded.urdf))
 
 
-def _tubes(robot: Robot) -> tuple[Tube, ...]:
+def _tubes(robot: Robot, appearance: Appearance) -> tuple[Tube, ...]:
     """Tubes of all links and sections that have frames along them."""
     q = robot.neutral()
-    candidates = [*robot.deflections(q), *(section.joint for section in robot.description.sections)]
     tubes = []
-    for name in dict.fromkeys(candidates):
+    for name in dict.fromkeys((*robot.deflections(q), *robot.section_names)):
         frames = tuple(f"{name}@{i / PIECES:.17g}" for i in range(PIECES + 1))
         try:
             poses = robot.frames(q, frames)
         except FlexdynError:
             continue
-        tubes.append(tube_of(robot, name, frames, poses))
+        tubes.append(tube_of(appearance, name, frames, poses))
     return tuple(tubes)
 
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.expanded.outlines import outline
-from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.expanded.appearance import Appearance
 
 #: pieces of a tube; sections at both ends of each
 PIECES = 60
@@ -85,11 +84,11 @@ class TubeState(NamedTuple):
     value: np.ndarray
 
 
-def tube_of(robot: Robot, name: str, frames: Sequence[str], T: np.ndarray) -> Tube:
+def tube_of(appearance: Appearance, name: str, frames: Sequence[str], T: np.ndarray) -> Tube:
     """The tube of a bending link or soft section with section frames T (k, 4, 4) at rest."""
     along = T[0, :3, :3].T @ (T[1, :3, 3] - T[0, :3, 3])
     length = float(np.sum(np.linalg.norm(np.diff(T[:, :3, 3], axis=0), axis=1)))
-    return Tube(name, tuple(frames), outline(robot.description, name, length), int(np.argmax(np.abs(along))))
+    return Tube(name, tuple(frames), appearance.outline(name, length), int(np.argmax(np.abs(along))))
 
 
 def state_of(T: np.ndarray, value: np.ndarray) -> TubeState:

@@ -77,7 +77,7 @@ def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
     robot = drive.robot
     if drive.valves:
         return [(f"valve of {name}", -1.0, 1.0, "opening") for name in robot.effort_names]
-    if robot.description.platform is not None:
+    if robot.legs:
         lengths = drive.targets
         return [
             (name, x - STROKE * x, x + STROKE * x, "m")

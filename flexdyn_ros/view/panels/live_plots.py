@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plot_style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.view.motion import DEFORMATION
 
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
 #: points and lines of a plot
@@ -92,7 +92,7 @@ def series_of(
         names = tuple(robot.effort_names[i] for i in chosen)
         return _some(Series(t, names, tau[:, chosen].T, "N m, N"))
     bends = quantity == "modal coordinates"
-    rows = [c for c in robot.coordinates if (c.kind in DEFORMATION) == bends]
+    rows = [c for c in robot.coordinates if (c.kind in MODAL) == bends]
     if quantity == "rates":
         units = {c.unit for c in rows}
         values, unit = v[:, [c.v_index for c in rows]].T, "/s, ".join(sorted(units, reverse=True)) + "/s"
@@ -201,5 +201,5 @@ class LivePlots:
 
 
 def _has(robot: Robot, quantity: str) -> bool:
-    bends = any(c.kind in DEFORMATION for c in robot.coordinates)
+    bends = any(c.kind in MODAL for c in robot.coordinates)
     return bends or quantity not in ("tip deflections", "modal coordinates")

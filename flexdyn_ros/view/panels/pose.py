@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.robot.coordinates import pose_name
-from flexdyn_ros.view.motion import DEFORMATION
+from flexdyn_ros.robot.coordinates import MODAL, pose_name
 from flexdyn_ros.view.panels.controls import number
 from flexdyn_ros.view.panels.jobs import Jobs
 
@@ -29,8 +28,8 @@ class PoseTab:
             gui.add_button("Static deflection").on_click(lambda _: jobs.shortly(self._sag))
         rows = viewer.robot.coordinates
         for title, chosen, is_open in (
-            ("Joints", [c for c in rows if c.kind not in DEFORMATION], True),
-            ("Deformation", [c for c in rows if c.kind in DEFORMATION], False),
+            ("Joints", [c for c in rows if c.kind not in MODAL], True),
+            ("Deformation", [c for c in rows if c.kind in MODAL], False),
         ):
             if chosen:
                 with gui.add_folder(title, expand_by_default=is_open or len(chosen) < FEW):

@@ -24,7 +24,7 @@ from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.entries.observed import Head
-from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.functions import ChosenReactions, DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
@@ -181,6 +181,14 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
     def modal_integrals(self, link: str, stations: Sequence[float] = (1.0,)) -> Any:
         """Constants of a flexible link; see `TreeFunctions.modal_integrals`."""
         return self.tree.modal_integrals(link, stations)
+
+    def implied(self, words: Sequence[str]) -> float | None:
+        return self.tree.implied(words)
+
+    def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        from flexdyn_ros.families.trees.reactions import JointWrenches
+
+        return JointWrenches(self.robot, tuple(dict.fromkeys(("base", *joints))))
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None

@@ -101,9 +101,6 @@ class FlexibleSegments:
     columns: (frame, axis) of each joint, frames counted through all links.
     """
 
-    #: kinds of coordinates that bend a link
-    kinds = frozenset(MOVES)
-
     def __init__(
         self, links: tuple[_Shapes, ...], names: tuple[str, ...], columns: tuple[np.ndarray, np.ndarray]
     ) -> None:

@@ -23,11 +23,13 @@ class HydraulicModel(NamedTuple):
     names : of the n legs
     parameters (n, k) : columns as PARAMETERS of kernels/memory.py
     home (n,) : lengths of the legs at the home pose [m]
+    effort_limits (n,) : of the sliders, infinite where none is stated [N]
     """
 
     names: tuple[str, ...]
     parameters: np.ndarray
     home: np.ndarray
+    effort_limits: np.ndarray
 
     def column(self, name: str) -> np.ndarray:
         """One parameter of all legs (n,)."""
@@ -59,9 +61,10 @@ def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
         rows.append(leg_parameters(leg.hydraulics, slider.xyz[2], slider.limit.upper))
     parameters = np.array(rows)
     home = np.array([_home_length(description, leg) for leg in platform.legs])
-    for array in (parameters, home):
+    efforts = np.array([description.joint(leg.slider).limit.effort or inf for leg in platform.legs])
+    for array in (parameters, home, efforts):
         array.flags.writeable = False
-    return HydraulicModel(tuple(leg.name for leg in platform.legs), parameters, home)
+    return HydraulicModel(tuple(leg.name for leg in platform.legs), parameters, home, efforts)
 
 
 def _home_length(description: RobotDescription, leg: Leg) -> float:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
+
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.live.simulation import Simulation
 
@@ -27,6 +29,10 @@ class Extra:
 
     def publish_slow(self, stamp: object) -> None:
         """At deflection_rate_hz."""
+
+    def statuses(self, node: str) -> list[DiagnosticStatus]:
+        """What it says in /diagnostics, NODE: WORD each."""
+        return []
 
 
 @dataclass(frozen=True)

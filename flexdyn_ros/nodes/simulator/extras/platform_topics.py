@@ -64,7 +64,7 @@ class PlatformTopics(Extra):
         if self.drive.hydraulics == "fused":
             self._hydraulic = setting.make("~/hydraulic_state")
             self._hydraulic_message = HydraulicState(names=list(robot.effort_names))
-            self._ranges = ranges_of(robot.description, robot.hydraulics, np.inf)
+            self._ranges = ranges_of(robot.hydraulics, np.inf)
             self.inputs["~/hydraulic_command"] = self._on_hydraulic_command
         if self.drive.hydraulics == "external":
             self.drive.send = self.publish_legs
@@ -153,7 +153,7 @@ class PlatformTopics(Extra):
 
     # ---- health ----
 
-    def status(self, node: str) -> DiagnosticStatus:
+    def statuses(self, node: str) -> list[DiagnosticStatus]:
         """NODE: legs."""
         drive = self.drive
         level, text = OK, f"hydraulics {drive.hydraulics}"
@@ -179,4 +179,4 @@ class PlatformTopics(Extra):
         if drive.fused is not None:
             flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
             values |= {"flags": flags, "faults": drive.fused.faults}
-        return status(level, f"{node}: legs", text, values)
+        return [status(level, f"{node}: legs", text, values)]

@@ -9,7 +9,6 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
@@ -27,9 +26,7 @@ class Pressures(Extra):
     def __init__(self, robot: Any) -> None:
         self.inputs = {"~/pressure_commands": self.take}
         self._areas = robot.pressure_areas
-        sections = robot.description.sections
-        highest = [np.inf if s.pressure.maximum is None else s.pressure.maximum for s in sections]
-        self._highest = np.repeat(highest, 3)
+        self._least, self._most = robot.pressure_forces
 
     def forces(self, message: Float64MultiArray) -> np.ndarray:
         """Actuator forces (nu,) [N]; CommandError if the array is not one finite pressure per actuator."""
@@ -39,7 +36,7 @@ class Pressures(Extra):
         wrong = np.flatnonzero(~np.isfinite(pressures))
         if wrong.size:
             raise CommandError(f"data[{wrong[0]}] is {pressures[wrong[0]]}, expected a pressure in Pa")
-        return self._areas * (np.clip(pressures, 0.0, self._highest) - ATMOSPHERE)
+        return np.clip(self._areas * pressures + self._least, self._least, self._most)
 
     def take(self, message: Float64MultiArray, simulation: Simulation) -> None:
         """The callback of the topic."""

@@ -13,21 +13,14 @@ from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
 from flexdyn_ros.nodes.simulator.extras.wheels import WheelTopics
-from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
-
-
-def _is_driven_by_pressure(robot: Robot) -> bool:
-    sections = robot.description.sections
-    return bool(sections) and all(section.pressure is not None for section in sections)
-
 
 #: what a robot must have, and the extra that it then gets
 EXTRAS: tuple[tuple[Callable[[Robot], object], Callable[[Setting], Extra]], ...] = (
     (lambda robot: robot.deflections(robot.neutral()), Deflections),
-    (lambda robot: robot.description.wheels, WheelTopics),
-    (has_legs, PlatformTopics),
-    (_is_driven_by_pressure, lambda setting: Pressures(setting.simulation.robot)),
+    (lambda robot: robot.wheel_names, WheelTopics),
+    (lambda robot: robot.legs, PlatformTopics),
+    (lambda robot: robot.pressure_areas is not None, lambda setting: Pressures(setting.simulation.robot)),
 )
 
 

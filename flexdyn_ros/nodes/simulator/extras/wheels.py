@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64
 
 from flexdyn_interfaces.msg import WheelStates
+from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.simulation import Simulation
@@ -25,6 +27,16 @@ class WheelTopics(Extra):
         driven = [c.v_index for c in setting.simulation.robot.coordinates if c.prescribed]
         self._drive = driven[0] if driven else -1
         self.inputs = {"~/speed_command": self._hear} if driven else {}
+
+    def statuses(self, node: str) -> list[DiagnosticStatus]:
+        """Whether all wheels push at the ground now."""
+        robot, stepper = self._simulation.robot, self._simulation.stepper
+        wheels = robot.wheel_forces(stepper.q, stepper.v)
+        lost = [name for name, stands in zip(robot.wheel_names, wheels.in_contact, strict=True) if not stands]
+        message = f"off the ground: {', '.join(lost)}" if lost else "all wheels on the ground"
+        values = {"margin": f"{wheels.margin:.6g} N", "load_transfer": f"{wheels.load_transfer:.6g}"}
+        values |= {f"normal_force_{n}": f"{f:.6g} N" for n, f in zip(robot.wheel_names, wheels.normal)}
+        return [status(WARN if lost else OK, f"{node}: contact", message, values)]
 
     def _hear(self, message: Float64, simulation: Simulation) -> None:
         """Take over a commanded speed [m/s]."""
