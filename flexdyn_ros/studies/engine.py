@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,12 @@ from flexdyn_ros.description.language.vocabulary import Element
 from flexdyn_ros.errors import StateError, needs
 from flexdyn_ros.studies.definition import Study, read_study
 from flexdyn_ros.studies.design import Design, fixed_design
-from flexdyn_ros.studies.processes.cluster import LazyClient, cluster_for
+from flexdyn_ros.studies.processes.cluster import cluster_for
 from flexdyn_ros.studies.processes.computing import Computing
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
-    from flexdyn_ros.studies.store import Store
+    from flexdyn_ros.studies.store import Row, Store
 
 
 def run(
@@ -80,7 +81,7 @@ def run(
         After Ctrl-C; finished points are kept.
     """
     with needs("distributed", "studies"):
-        import distributed  # noqa: F401
+        import distributed
     from flexdyn_ros.studies.bench import Bench
     from flexdyn_ros.studies.store import Store
 
@@ -106,10 +107,12 @@ def run(
     if len(store.done) < total or search is not None:
         with ExitStack() as ending:
             report = ending.enter_context(shown_progress(progress, total))
-            connected = LazyClient(
-                lambda: ending.enter_context(cluster_for(client, scheduler, workers, dashboard, tell))
-            )
-            computing = Computing(study, store, connected, report)
+
+            @cache  # a study that is complete starts no processes
+            def connect() -> distributed.Client:
+                return ending.enter_context(cluster_for(client, scheduler, workers, dashboard, tell))
+
+            computing = Computing(study, store, connect, report)
             if search is None:
                 computing.compute(design, range(total))
             else:
@@ -147,7 +150,9 @@ def _optimised(study: Study, store: Store, computing: Computing, total: int) -> 
     for start in range(0, total, size):
         batch = range(start, min(start + size, total))
         rows += search.ask(len(batch))
-        for index, results, error, _ in computing.compute(design, batch):
+        new: list[Row] = []
+        computing.compute(design, batch, new)
+        for index, results, error, _ in new:
             known[index] = (results or {}, error)
         search.tell([known[i][0] for i in batch])
     return design

@@ -102,7 +102,7 @@ def test_each_worker_has_a_chunk_waiting_and_no_more(cluster, tmp_path):
     assert max(most for _, most in seen) == 2
 
 
-def test_rows_of_short_points_are_taken_together_and_each_keeps_its_time_limit(monkeypatch):
+def test_short_points_of_a_chunk_have_each_their_own_time_limit():
     from flexdyn_ros.studies.processes import worker
 
     told = {
@@ -112,19 +112,16 @@ def test_rows_of_short_points_are_taken_together_and_each_keeps_its_time_limit(m
             "parameters": {"what": ["fine", "loop"], "x": [0, 1]},
         },
     }  # fmt: skip
-    naps = []
-    monkeypatch.setattr(worker, "sleep", lambda seconds: (naps.append(seconds), time.sleep(seconds)))
-    monkeypatch.setattr(worker, "NAP", 0.004)
     points = [{"what": "sleep", "x": n} for n in range(200)]
     points[150]["what"] = "loop"
     try:
-        done = worker.compute_chunk(worker.Chunk(told, list(range(200)), points, 0.3))
+        rows, seconds = worker.compute_chunk(worker.Chunk(told, list(range(200)), points, 0.3))
     finally:
-        worker.end_children()
-    assert 10 < len(naps) < 150
-    assert [row[0] for row in done.rows] == list(range(200))
-    assert [row[1] for row in done.rows if row[0] != 150] == [{"y": 1.0 + n} for n in range(200) if n != 150]
-    assert done.rows[150][2][0] == "TimeLimit"
+        worker.stop_study(told["key"])
+    assert seconds > 0.2 + 0.3
+    assert [row[0] for row in rows] == list(range(200))
+    assert [row[1] for row in rows if row[0] != 150] == [{"y": 1.0 + n} for n in range(200) if n != 150]
+    assert rows[150][2][0] == "TimeLimit"
 
 
 def test_a_worker_that_is_killed_costs_the_chunks_at_its_hand_at_most(cluster, tmp_path):
@@ -155,6 +152,44 @@ def test_a_worker_that_is_killed_costs_the_chunks_at_its_hand_at_most(cluster, t
     chunks = [set(range(int(first), int(first) + int(count))) for first, count in parts]
     hit = [chunk for chunk in chunks if twice & chunk]
     assert len(hit) <= AT_HAND, (twice, hit)
+
+
+def test_a_killed_worker_leaves_no_process_behind(cluster, tmp_path):
+    import psutil
+
+    client, orphans = cluster[1], []
+
+    def kill(done, total):
+        if done > 40 and not orphans:
+            for process in psutil.Process().children(recursive=True):
+                if "flexdyn_ros.studies.processes.child" in process.cmdline():
+                    orphans.append(process)
+            for pid in client.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+
+    run(logged(tmp_path / "log", seconds=0.01), client, kill, folder=tmp_path / "out")
+    assert orphans
+    psutil.wait_procs(orphans, timeout=20)
+    assert not [process for process in orphans if process.is_running()]
+
+
+def test_a_study_that_is_stopped_ends_no_point_of_another(cluster, tmp_path):
+    client, results = cluster[1], []
+
+    def stop(done, total):
+        if done > 10:
+            raise KeyboardInterrupt
+
+    def run_another():
+        study = logged(tmp_path / "long", 8, seconds=0.5)
+        results.append(run(study, client, False, folder=tmp_path / "long out"))
+
+    other = threading.Thread(target=run_another)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(logged(tmp_path / "short", seconds=0.01), client, stop, folder=tmp_path / "out")
+    other.join(60)
+    assert results[0].failures.empty
 
 
 def test_every_way_of_failing_is_a_row_and_the_others_finish(cluster, tmp_path):

@@ -1,8 +1,10 @@
-"""The process that computes points: it reads jobs from a pipe and answers point by point.
+"""The process that computes points: it reads jobs from standard input and writes answers to a file.
 
-It is a process of its own below each worker, so that code of experiments that never returns, or that ends its
-process, costs one point: its worker ends it and starts another. Run as
-`python -m flexdyn_ros.studies.processes.child`.
+It is a process of its own below each worker, so that code of experiments that never returns, or that ends
+its process, costs one point: its worker starts another. (dask's nanny would start the worker anew, but then
+the chunk is lost, the study is loaded again, and nobody knows which point it was and how it ended.) Each
+answer is in the file before the next point begins, so that it outlasts the process. Run as
+`python -m flexdyn_ros.studies.processes.child DESCRIPTOR_OF_THE_FILE`.
 """
 
 from __future__ import annotations
@@ -14,76 +16,74 @@ import signal
 import sys
 import tempfile
 import traceback
-from multiprocessing.connection import Connection
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.trajectory import Trajectory
+    from flexdyn_ros.studies.bench import Bench
 
 #: Linux: the signal that this process gets when its parent ends
 PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Serve jobs until the pipe is closed. Arguments: the file descriptors to read and to write."""
+    """Do jobs until there are no more; a byte on standard output tells that a job is done."""
     _end_with_parent()
-    reading, writing = (int(word) for word in sys.argv[1:3])
-    inbox, outbox = Connection(reading, writable=False), Connection(writing, readable=False)
-    # what experiments print must not be lost in a table, nor mixed into the pipe
+    jobs, done = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    answers = os.fdopen(int(sys.argv[1]), "wb", buffering=0)
+    # experiments neither read jobs nor mix what they print into the answers
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     bench: Any = None
-    told: dict[str, Any] = {}
     while True:
         try:
-            word, *content = inbox.recv()
+            word, *content = pickle.load(jobs)
         except EOFError:
             return
         if word == "study":
-            bench, told = None, content[0]
-            outbox.send(("ready", *_opened(told)[1:]))
-            bench = _OPEN.get(told["key"])
+            told, limit = content
+            bench = _limited(limit, _opened, told)
+            answers.write(pickle.dumps(bench if isinstance(bench, str) else None))
         else:
-            assert bench is not None
-            for index, point in zip(*content, strict=True):
-                row = (index, *_computed(bench, told, point))
-                outbox.send_bytes(pickle.dumps(row, pickle.HIGHEST_PROTOCOL))
+            for index, point in zip(*content[:2], strict=True):
+                row = (index, *_limited(content[2], _computed, bench, told, point))
+                answers.write(pickle.dumps(row, pickle.HIGHEST_PROTOCOL))
+        os.write(done, b".")
 
 
-_OPEN: dict[str, Any] = {}
-
-
-def _opened(told: dict[str, Any]) -> tuple[Any, ...]:
-    """("ready", error or None): opens the bench of a study, once."""
-    if told["key"] in _OPEN:
-        return "ready", None
+def _limited(seconds: float, function: Any, *arguments: Any) -> Any:
+    """Call a function; the system ends this process with SIGALRM if that takes longer."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        from dataclasses import replace
+        return function(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
+
+def _opened(told: dict[str, Any]) -> Bench | str:
+    """The bench of a study, or the error."""
+    try:
         from flexdyn_ros.studies.bench import Bench
         from flexdyn_ros.studies.definition import read_study
 
-        study = read_study(told["study"])
-        _OPEN.clear()
-        _OPEN[told["key"]] = Bench(replace(study, folder=told["folder"], file=told["file"]))
+        return Bench(replace(read_study(told["study"]), folder=told["folder"], file=told["file"]))
     except Exception as error:  # noqa: BLE001 - whatever the user's module does; it is told as the study's end
-        return "ready", f"{type(error).__name__}: {error}"
-    return "ready", None
+        return f"{type(error).__name__}: {error}"
 
 
-def _computed(bench: Any, told: dict[str, object], point: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _computed(bench: Bench, told: dict[str, Any], point: dict[str, Any]) -> tuple[Any, Any, dict[str, bytes]]:
     """(results or None, (kind, message) of an error or None, files by their ending) of one point."""
     try:
         results = bench.compute(point)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # noqa: BLE001 - a point that fails is a row, whatever it raised
         return None, (type(error).__name__, _message(error)), {}
     from flexdyn_ros.simulation.trajectory import Trajectory
 
-    files = {}
-    for name in [name for name, value in results.items() if isinstance(value, Trajectory)]:
-        trajectory = results.pop(name)
-        if told["trajectories"]:
-            files[name] = _saved(trajectory)
-    return results, None, files
+    found = {name: value for name, value in results.items() if isinstance(value, Trajectory)}
+    files = {name: _saved(value) for name, value in found.items() if told["trajectories"]}
+    return {name: value for name, value in results.items() if name not in found}, None, files
 
 
 def _message(error: BaseException) -> str:
@@ -95,7 +95,7 @@ def _message(error: BaseException) -> str:
     return f"in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
 
 
-def _saved(trajectory: Any) -> bytes:
+def _saved(trajectory: Trajectory) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trajectory.npz"
         trajectory.save(path)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import yaml
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.design import Design
-from flexdyn_ros.studies.processes.cluster import LazyClient
-from flexdyn_ros.studies.processes.worker import (
-    Chunk,
-    Done,
-    StudyRefused,
-    compute_chunk,
-    end_children,
-    stop_studies,
-)
+from flexdyn_ros.studies.processes.worker import Chunk, StudyRefused, compute_chunk, stop_study
 
 if TYPE_CHECKING:
-    from flexdyn_ros.studies.store import Store
+    from distributed import Client, Future
+
+    from flexdyn_ros.studies.store import Row, Store
 
 #: how long a chunk should take [s]: long beside the few milliseconds between two chunks
 CHUNK_SECONDS = 1.0
@@ -36,7 +29,7 @@ LEAST_SECONDS = 0.06
 #: chunks that each worker has: the one that it computes, and one that waits there, so that nothing is idle
 #: while rows go to the client and the next chunk comes
 AT_HAND = 2
-#: how long to wait for chunks in flight after Ctrl-C [s]
+#: how long to wait for a chunk in flight after Ctrl-C [s]
 FLIGHT = 5.0
 
 
@@ -48,64 +41,53 @@ class Computing:
     `AT_HAND` chunks with it: the one that it computes, and the one whose rows have not been fetched yet.
     """
 
-    def __init__(self, study: Study, store: Store, client: LazyClient, report: Callable[[int], None]) -> None:
-        self.study, self.store, self.connect, self.report = study, store, client, report
+    def __init__(
+        self, study: Study, store: Store, connect: Callable[[], Client], report: Callable[[int], None]
+    ) -> None:
+        self.study, self.store, self.connect, self.report = study, store, connect, report
         self.told = {
             "key": uuid.uuid4().hex, "study": yaml.safe_load(study.as_text()), "folder": study.folder,
             "file": study.file, "trajectories": study.trajectories,
         }  # fmt: skip
         self.each: float | None = None
-        self.size, self.width, self.looked = 1, 1, float("-inf")
+        self.size = 1
 
-    def compute(self, design: Design, indices: Sequence[int]) -> list[Any]:
-        """Compute and store the points of `indices` that are not done; their rows, if it is a short batch."""
-        missing = [i for i in indices if i not in self.store.done]
+    def compute(self, design: Design, indices: Sequence[int], kept: list[Row] | None = None) -> None:
+        """Compute and store the points of `indices` that are not done; `kept` gets their rows, too."""
+        waiting = deque(i for i in indices if i not in self.store.done)
         self.report(len(self.store.done))
-        if not missing:
-            return []
+        if not waiting:
+            return
+        from distributed import as_completed
+
         client = self.connect()
-        waiting = iter(missing)
-        left = len(missing)
-        flying: dict[Any, int] = {}
-        done: SimpleQueue[Any] = SimpleQueue()
-        kept: list[Any] = []
-        remember = self.study.design["kind"] == "optuna"
+        flying: set[Future] = set()
+        landed = as_completed(loop=client.loop)
 
         def launch() -> None:
-            nonlocal left
-            while left and len(flying) < AT_HAND * self._width(client):
-                count = self._chunk_size(left, self._width(client))
-                chosen = [next(waiting) for _ in range(min(count, left))]
-                left -= len(chosen)
-                points = [design.point(i) for i in chosen]
-                chunk = Chunk(self.told, chosen, points, self.study.time_limit)
-                future = client.submit(
-                    compute_chunk, chunk, pure=False, key=f"{self.told['key']}-{chosen[0]}"
-                )
-                flying[future] = len(chosen)
-                future.add_done_callback(done.put)
+            """Give every worker chunks, as far as there are points."""
+            workers = max(1, sum(client.nthreads().values())) if waiting else 0
+            while waiting and len(flying) < AT_HAND * workers:
+                count = min(self._chunk_size(len(waiting), workers), len(waiting))
+                chosen = [waiting.popleft() for _ in range(count)]
+                chunk = Chunk(self.told, chosen, [design.point(i) for i in chosen], self.study.time_limit)
+                key = f"{self.told['key']}-{chosen[0]}"
+                future = client.submit(compute_chunk, chunk, pure=False, key=key)
+                flying.add(future)
+                landed.add(future)
 
         try:
             launch()
-            while flying:
-                future = self._next(done, client)
-                if future is None:
-                    launch()  # workers may have joined
-                    continue
-                found = self._result(future, client)
-                flying.pop(future)
+            for future in landed:
+                rows, seconds = self._result(future)
+                flying.discard(future)
                 launch()
-                self._take(found, kept if remember else None)
+                self._take(rows, seconds)
+                if kept is not None:
+                    kept += rows
         except BaseException as error:
-            self._stop(client, flying, done, wait=isinstance(error, KeyboardInterrupt))
+            self._stop(client, flying, wait=isinstance(error, KeyboardInterrupt))
             raise
-        return kept
-
-    def _width(self, client: Any) -> int:
-        """Threads of the cluster, asked for once a second: workers come and go."""
-        if monotonic() > self.looked + 1.0:
-            self.width, self.looked = max(1, sum(client.nthreads().values())), monotonic()
-        return self.width
 
     def _chunk_size(self, left: int, workers: int) -> int:
         least = 1
@@ -114,21 +96,12 @@ class Computing:
             self.size = max(1, min(wanted, self.size * GROWTH, MOST_IN_CHUNK))
         return max(1, min(self.size, max(2 * left // (3 * workers), least)))
 
-    def _next(self, done: SimpleQueue[Any], client: Any) -> Any:
-        """The next future that is done; None if none was for a second."""
-        try:
-            return done.get(timeout=1.0)
-        except Empty:
-            if client.status != "running":
-                raise self._gone() from None
-            return None
-
-    def _result(self, future: Any, client: object) -> Done:
+    def _result(self, future: Future) -> tuple[list[Row], float]:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
         try:
-            found: Done = future.result(timeout=60)
+            found: tuple[list[Row], float] = future.result(timeout=60)
         except StudyRefused as error:
             raise FlexdynError(f"a worker cannot load the study: {error}") from None
         except KilledWorker:
@@ -137,38 +110,27 @@ class Computing:
                 "finished points are kept, --resume goes on"
             ) from None
         except (FutureCancelledError, TimeoutError, OSError):
-            raise self._gone() from None
+            raise ConnectionError(
+                f"the scheduler is gone; {len(self.store.done)} finished points are kept in "
+                f"{self.store.folder}, --resume goes on"
+            ) from None
         future.release()
         return found
 
-    def _gone(self) -> ConnectionError:
-        return ConnectionError(
-            f"the scheduler is gone; {len(self.store.done)} finished points are kept in {self.store.folder}, "
-            "--resume goes on"
-        )
-
-    def _take(self, found: Done, kept: list[Any] | None) -> None:
-        self.store.keep(found.rows)
-        if kept is not None:
-            kept += found.rows
-        if found.rows:
-            each = found.seconds / len(found.rows)
+    def _take(self, rows: list[Row], seconds: float) -> None:
+        self.store.keep(rows)
+        if rows:
+            each = seconds / len(rows)
             self.each = each if self.each is None else 0.5 * (self.each + each)
         self.report(len(self.store.done))
 
-    def _stop(self, client: Any, flying: dict[object, int], done: SimpleQueue[Any], *, wait: bool) -> None:
+    def _stop(self, client: Client, flying: set[Future], *, wait: bool) -> None:
         """Let the workers return what they have, and keep it; then leave."""
         if client.status != "running":
             return
-        with contextlib.suppress(Exception):
-            client.run(stop_studies, self.told["key"], wait=True)
-        deadline = monotonic() + (FLIGHT if wait else 0.0)
-        with contextlib.suppress(Exception):
-            while wait and flying and monotonic() < deadline:
-                with contextlib.suppress(Empty):
-                    future = done.get(timeout=0.2)
-                    flying.pop(future, None)
-                    self._take(future.result(timeout=5), None)
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
+            client.run(stop_study, self.told["key"])
+            for future in flying if wait else ():
+                self.store.keep(future.result(timeout=FLIGHT)[0])
+        with suppress(Exception):
             client.cancel(list(flying), force=True)
-            client.run(end_children)
