@@ -8,8 +8,9 @@ The empty service has the same type, gets the same request and returns a respons
 Calls alternate, so that whatever else the machine does meets both alike.
 
 --behind-long-requests: the same call, due every 10 ms whether or not the one before has been answered, while
-another process asks for 3,000 deflections, energies of 3,000 states with static deflections, modes, and a
-simulation of 100 s, all the time. Latency counts from when a call is due. --quick runs both parts.
+another process asks for the largest answers that the server makes (mass matrices, frames, deflections and a
+simulation), energies of 200 states with static deflections, and modes, all the time; each kind must be
+answered by the end. Latency counts from when a call is due. --quick runs both parts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import json
 import subprocess
 import sys
+import threading
 import time
 from array import array
 
@@ -45,7 +47,9 @@ except BaseException:
 
 #: seconds between two calls while long requests are worked on
 EVERY = 0.01
-#: asks for long requests, as many of each kind at a time as named, and tells what became of them
+#: what LONG asks for
+LONG_KINDS = {"mass_matrix", "frames", "deflections", "compute_energy", "modes", "simulate"}
+#: asks for long requests, one of each kind at a time, and tells what became of them
 LONG = """
 import os
 import sys
@@ -55,21 +59,30 @@ from rclpy.action import ActionClient
 import flexdyn_ros
 from flexdyn_interfaces import srv
 from flexdyn_interfaces.action import Simulate
+from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER, POSE, STATION
+from flexdyn_ros.nodes.dynamics_server.services import STATIONS
 robot = flexdyn_ros.load("{robot}")
 rigid = [c.name for c in robot.coordinates if "/" not in c.name]
-n = 3000
+n = 200
 q, v = array("d", robot.neutral().tolist()), array("d", bytes(8 * n * robot.nv))
 some = array("d", [q[robot.q_names.index(name)] for name in rigid]) * n
 requests = {{
-    "deflections": srv.Deflections.Request(samples=n, positions=q * n),
     "compute_energy": srv.ComputeEnergy.Request(
         samples=n, names=rigid, unlisted=2, positions=some, velocities=v
     ),
     "modes": srv.Modes.Request(samples=1, positions=q, locked=["joints"]),
 }}
-kinds = {{"deflections": srv.Deflections, "compute_energy": srv.ComputeEnergy, "modes": srv.Modes}}
+kinds = {{"compute_energy": srv.ComputeEnergy, "modes": srv.Modes}}
+# answers of numbers, of poses and of vectors, as large as the server makes them
+for name, kind, width, fields in (
+    ("mass_matrix", srv.MassMatrix, robot.nv**2, {{}}),
+    ("frames", srv.Frames, POSE, {{"frames": [robot.frame_names[-1]]}}),
+    ("deflections", srv.Deflections, STATION * STATIONS * len(robot.deflections(robot.neutral())), {{}}),
+):
+    samples = LARGEST_ANSWER // width
+    requests[name], kinds[name] = kind.Request(samples=samples, positions=q * samples, **fields), kind
 if hasattr(os, "SCHED_IDLE"):
-    # it converts answers of tens of megabytes for seconds: what the server leaves idle is the caller's
+    # it converts answers of tens of megabytes: what the server leaves idle is the caller's
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 rclpy.init()
 node = rclpy.create_node("long")
@@ -78,10 +91,21 @@ clients = {{name: node.create_client(kind, "/dynamics_server/" + name) for name,
 for client in clients.values():
     client.wait_for_service()
 runs.wait_for_server()
-runs.send_goal_async(Simulate.Goal(duration=100.0))
+longest = 1e-3 * (LARGEST_ANSWER // (1 + robot.nq + robot.nv) - 2)
+def run():
+    def answered(future):
+        result = future.result().result
+        print("simulate", result.success, len(result.positions) // robot.nq, "states", flush=True)
+        run()
+    def accepted(future):
+        future.result().get_result_async().add_done_callback(answered)
+    runs.send_goal_async(Simulate.Goal(duration=longest)).add_done_callback(accepted)
+run()
 def ask(name):
     def answered(future):
-        print(name, future.result().success, future.result().message, flush=True)
+        answer = future.result()
+        size = sum(len(getattr(answer, field, ())) for field in ("values", "poses", "deflections", "kinetic"))
+        print(name, answer.success, answer.message or f"{{size}} entries", flush=True)
         ask(name)
     clients[name].call_async(requests[name]).add_done_callback(answered)
 for name in clients:
@@ -174,6 +198,7 @@ def behind_long_requests(arguments: argparse.Namespace) -> int:
     server = [sys.executable, "-m", "flexdyn_ros.nodes.dynamics_server", "--ros-args"]
     processes = [subprocess.Popen([*server, "-p", f"description_file:={name}"])]
     figures: dict[str, dict[str, float]] = {}
+    answers: list[str] = []
     try:
         with Caller(robot) as caller:
             figures["alone"] = latencies(caller, arguments.calls)
@@ -181,7 +206,10 @@ def behind_long_requests(arguments: argparse.Namespace) -> int:
             processes.append(subprocess.Popen(long, stdout=subprocess.PIPE, text=True))
             while "asked" not in processes[-1].stdout.readline():
                 pass
+            threading.Thread(target=answers.extend, args=(processes[-1].stdout,), daemon=True).start()
             figures["behind_long_requests"] = latencies(caller, arguments.calls)
+            meanwhile = len(answers)
+            await_answers(answers)
     finally:
         for process in reversed(processes):
             process.terminate()
@@ -189,9 +217,8 @@ def behind_long_requests(arguments: argparse.Namespace) -> int:
                 process.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill()
-    answers = processes[-1].stdout.read().splitlines() if len(processes) == 2 else []
     if arguments.json:
-        print(json.dumps({"robot": name, "long_requests_answered": len(answers)} | figures))
+        print(json.dumps({"robot": name, "long_requests_answered": meanwhile} | figures))
         return 0
     print(f"{name}, one call of InverseDynamics every {1e3 * EVERY:g} ms, {arguments.calls} calls")
     for case, f in figures.items():
@@ -199,10 +226,21 @@ def behind_long_requests(arguments: argparse.Namespace) -> int:
             f"  {case:22s} median {f['median_ms']:7.2f} ms   p99 {f['p99_ms']:7.2f} ms   longest"
             f" {f['longest_ms']:7.2f} ms"
         )
-    print(f"  long requests answered meanwhile: {len(answers)} (p99 must be at most 50 ms on an idle core)")
+    print(f"  long requests answered meanwhile: {meanwhile} (p99 must be at most 50 ms on an idle core)")
     for answer in sorted(set(answers)):
-        print(f"    {answers.count(answer)} x {answer}")
+        print(f"    {answers.count(answer)} x {answer.strip()}")
     return 0
+
+
+def await_answers(answers: list[str], patience: float = 300.0) -> None:
+    """Wait until every kind of long request has been answered; whatever is refused ends the program."""
+    deadline = time.monotonic() + patience
+    while missing := LONG_KINDS - {line.split()[0] for line in answers}:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"no answer within {patience:g} s to {', '.join(sorted(missing))}")
+        time.sleep(0.1)
+    if refused := [line for line in answers if line.split()[1] != "True"]:
+        raise SystemExit(f"refused: {refused[0].strip()}")
 
 
 class Caller:

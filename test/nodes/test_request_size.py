@@ -1,5 +1,7 @@
 """The size of a request counts all its lists, before any work on it; names are cut in messages."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,8 +15,8 @@ from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
 from flexdyn_ros.errors import UnknownNameError  # noqa: E402
 from flexdyn_ros.nodes import SERVICES, doubles  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.request_desk import RequestDesk  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.request_size import LISTS, size_of  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER, LISTS, POSE, size_of  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.scheduler import RequestScheduler  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.services import answer  # noqa: E402
 from flexdyn_ros.simulation.live.message_fields import twice  # noqa: E402
 
@@ -85,7 +87,7 @@ def test_the_size_counts_entries_for_every_sample():
 
 def test_requests_with_lists_are_not_answered_in_the_thread_that_spins():
     settings = SimpleNamespace(max_waiting=8, max_waiting_samples=100, max_samples=100)
-    desk = RequestDesk(SimpleNamespace(), {}, settings, None, lambda *_: None)
+    scheduler = RequestScheduler(SimpleNamespace(), {}, settings, lambda *_: None)
     try:
         for name, fields in (
             ("frames", {"frames": ["boom_1"] * 100}),
@@ -95,12 +97,12 @@ def test_requests_with_lists_are_not_answered_in_the_thread_that_spins():
             service = BY_NAME[name]
             # an earlier, small request was quick
             small = service.type.Request(samples=1)
-            desk._costs.learn(service, small, size_of(small), 1e-5)
-            assert desk._is_quick(service, small, size_of(small)), name
+            scheduler._costs.learn(service, small, size_of(small), 1e-5)
+            assert scheduler._is_quick(service, small, size_of(small)), name
             large = service.type.Request(samples=1, **fields)
-            assert not desk._is_quick(service, large, size_of(large)), name
+            assert not scheduler._is_quick(service, large, size_of(large)), name
     finally:
-        desk.close("over")
+        scheduler.close("over")
 
 
 def test_results_that_are_too_large_are_refused_before_any_work():
@@ -109,9 +111,28 @@ def test_results_that_are_too_large_are_refused_before_any_work():
         ask("bias_forces", Bending(), samples=2**32 - 1, positions=[0.0]),
         ask("inverse_dynamics", Bending(), samples=2**32 - 1),
         ask("forward_dynamics", Bending(), samples=2**32 - 1),
+        ask("compute_energy", Bending(), samples=2**32 - 1),
+        ask("forward_kinematics", Bending(), lengths=[1.0] * 6 * 6000),
     ]
     for response in responses:
-        assert "numbers, expected at most 16777216" in response.message
+        assert "numbers, expected at most 3000000, thus " in response.message
+        assert "ask for fewer samples, frames or stations at a time, or call the library" in response.message
+
+
+def test_the_page_names_the_limits_that_the_server_keeps():
+    page = (Path(__file__).parents[2] / "docs" / "services.md").read_text()
+    limit = f"{LARGEST_ANSWER:,}"
+    assert page.count(f"{limit} numbers") + page.count(f"none: {limit}") == 3
+    assert f"as long as {POSE} numbers" in " ".join(page.split())
+    rows = {row[0]: row[2] for row in re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", page, re.MULTILINE)}
+    for service in SERVICES:
+        width = service.width(ROBOT, service.type.Request())
+        if not width:
+            assert service.name not in rows, service.name
+        elif service.name.endswith("_kinematics"):
+            assert rows[service.name] == "platforms and soft arms"
+        else:
+            assert rows[service.name] == f"{LARGEST_ANSWER // width:,}", service.name
 
 
 class Bending(Untouched):

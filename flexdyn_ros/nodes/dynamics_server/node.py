@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -12,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.callback_groups import ReentrantCallbackGroup
 
 from flexdyn_interfaces import srv
-from flexdyn_ros.nodes.dynamics_server.request_desk import RequestDesk
+from flexdyn_ros.nodes.dynamics_server.scheduler import RequestScheduler
 from flexdyn_ros.nodes.dynamics_server.services import SERVICES
 from flexdyn_ros.nodes.dynamics_server.simulate_action import SimulateAction
 from flexdyn_ros.nodes.dynamics_server.warm import warm_up
@@ -21,7 +22,6 @@ from flexdyn_ros.nodes.ros.diagnostics import OK, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.ros.turns import Turns, cores_for_long_work
 from flexdyn_ros.robot.threads import set_batch_threads
 
 #: seconds for which a thread may keep the interpreter while another waits: a request that comes while others
@@ -33,14 +33,14 @@ WARNED_EVERY = 1.0
 
 class DynamicsServer(ManagedNode):
     """Answers requests about robots, quick ones at once and others in turn
-    (nodes/dynamics_server/request_desk.py), and simulates them (nodes/dynamics_server/simulate_action.py)."""
+    (nodes/dynamics_server/scheduler.py), and simulates them (nodes/dynamics_server/simulate_action.py)."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("dynamics_server", **options)
         self._settings = declare(self, DynamicsServerParameters)
         self._sources = self._declare_robots()
         self._robots: dict[str, Any] = {}
-        self._desk: RequestDesk | None = None
+        self._requests: RequestScheduler | None = None
         self._simulate: SimulateAction | None = None
         self._served = self._refused = 0
         self._last_refusal = ""
@@ -67,16 +67,15 @@ class DynamicsServer(ManagedNode):
             for warning in robot.warnings:
                 self.get_logger().warning(f"{robot.name}: {warning}")
             warm_up(robot)
+        # what is made by now stays: collections, which hold up requests, look at new objects only
+        gc.freeze()
         group = ReentrantCallbackGroup()
-        turns = Turns(cores_for_long_work())
-        self._desk = RequestDesk(self, self._robots, self._settings, turns, self._count)
+        self._requests = RequestScheduler(self, self._robots, self._settings, self._count)
         self.serve(srv.ListRobots, "list_robots", self._on_list, group)
         for service in SERVICES:
-            self._desk.open(service, group)
-        self._simulate = SimulateAction(
-            self, self._robots, self._settings.max_simulations, turns, self._count
-        )
-        self.repeat(0.2, self._desk.look_for_clients)
+            self._requests.open(service, group)
+        self._simulate = SimulateAction(self, self._robots, self._settings.max_simulations, self._count)
+        self.repeat(0.2, self._requests.look_for_clients)
         self.report_by(self._health)
         if self._settings.publish_description:
             self.latch("robot_description", loaded[0].description.text)
@@ -95,17 +94,21 @@ class DynamicsServer(ManagedNode):
         self._close("stopped because the server is cleaned up")
         self._robots = {}
 
-    def destroy_node(self) -> None:
+    def finish(self) -> bool:
         self._close("stopped because the server ends")
+        return True
+
+    def destroy_node(self) -> None:
+        self.finish()
         super().destroy_node()
 
     def _close(self, reason: str) -> None:
         """End the work on requests and goals, and their threads."""
-        if self._desk is not None:
-            self._desk.close(reason)
+        if self._requests is not None:
+            self._requests.close(reason)
         if self._simulate is not None:
             self._simulate.close(reason)
-        self._desk = self._simulate = None
+        self._requests = self._simulate = None
 
     # ---- requests ----
 
@@ -135,9 +138,15 @@ class DynamicsServer(ManagedNode):
             "served": self._served,
             "refused": self._refused,
             "last_refusal": self._last_refusal,
-            "waiting": len(self._desk.queue) if self._desk is not None else 0,
+            "waiting": len(self._requests) if self._requests is not None else 0,
         }
         return [status(OK, f"{name}: requests", "answering", values)]
+
+
+def cores_for_long_work() -> int:
+    """All usable cores but one, and at least one."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return max(1, usable - 1)
 
 
 def main(args: list[str] | None = None) -> None:

@@ -16,9 +16,6 @@ from flexdyn_ros.nodes.interfaces.requests import efforts_of as efforts_of
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
 from flexdyn_ros.simulation.live.message_fields import twice
 
-#: numbers in one response: 128 MiB
-LARGEST_RESULT = 16 * 1024 * 1024
-
 REFUSE, ZERO, STATIC = 0, 1, 2
 _MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
 
@@ -147,12 +144,3 @@ def loads_of(
             w = np.concatenate((turned[axes] @ w[:3], turned[axes] @ w[3:]), axis=-1)
         loads[frame] = loads[frame] + w if frame in loads else w
     return loads or None
-
-
-def check_result_size(samples: int, width: int) -> None:
-    """Refuse requests whose answer would not fit into a message of sensible size."""
-    if samples * width > LARGEST_RESULT:
-        raise RequestError(
-            f"samples is {samples}, whose answer would hold {samples * width} numbers, expected at most "
-            f"{LARGEST_RESULT}, thus {LARGEST_RESULT // width} samples"
-        )

@@ -2,8 +2,7 @@
 
 A function here takes (robot, request, response, max_samples) and raises for anything that is wrong;
 `answering` turns what it raises into success=false and a message. One that has samples is a generator of
-slices (nodes/dynamics_server/slices.py). The response is a message, or a LargeResponse, which takes arrays as
-they are.
+slices (nodes/dynamics_server/slices.py).
 """
 
 from __future__ import annotations
@@ -16,10 +15,15 @@ import numpy as np
 import flexdyn_ros
 from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError, SingularityError, UnsupportedError, shortened
-from flexdyn_ros.nodes.dynamics_server.request_size import check_lists
+from flexdyn_ros.nodes.dynamics_server.request_size import (
+    POSE,
+    STATION,
+    check_answer,
+    check_lists,
+    samples_of,
+)
 from flexdyn_ros.nodes.dynamics_server.requests import (
     RequestError,
-    check_result_size,
     column,
     efforts_of,
     loads_of,
@@ -27,11 +31,11 @@ from flexdyn_ros.nodes.dynamics_server.requests import (
     read_wrenches,
     robot_of,
 )
-from flexdyn_ros.nodes.dynamics_server.response_memory import DeflectionRows, LargeResponse, PoseRows
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work, done_at_once, in_slices
-from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of
+from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of, deflection_message
 from flexdyn_ros.nodes.ros.conversions import (
     coordinate_message,
+    poses_from_matrices,
     rows_of_jacobian,
     vector_message,
 )
@@ -49,12 +53,13 @@ Handler = Callable[[Any, Any, Any, int], Steps | None]
 
 
 class Service(NamedTuple):
-    """A service: name below the node's, type, what answers it, largest size of a request that it answers at
-    once (request_size.py)."""
+    """A service: name below the node's, type, what answers it, numbers that a response holds for each sample,
+    of (robot, request), largest size of a request that it answers at once (request_size.py)."""
 
     name: str
     type: Any
     handler: Handler
+    width: Callable[[Any, Any], int] = lambda robot, request: 0
     quick: int = 512
 
 
@@ -71,6 +76,7 @@ def answering(
     try:
         robot = robot_of(robots, request.robot)
         check_lists(robot, request)
+        check_answer(samples_of(request), service.width(robot, request))
         steps = service.handler(robot, request, response, max_samples)
         if steps is not None:
             yield from steps
@@ -111,13 +117,10 @@ def _good(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _put(response: Any, **fields: Any) -> None:
-    """Set fields of a response to arrays of numbers, or to rows of messages."""
+def _put(response: Any, **fields: np.ndarray) -> None:
+    """Set fields of a response to arrays of numbers."""
     for name, value in fields.items():
-        if isinstance(response, LargeResponse):
-            setattr(response, name, value)
-        else:
-            setattr(response, name, doubles(value) if isinstance(value, np.ndarray) else value.messages())
+        setattr(response, name, doubles(value))
 
 
 def _put_matrix(response: Any, values: np.ndarray) -> None:
@@ -131,11 +134,8 @@ def _of_states(
     max_samples: int,
     fields: Sequence[str],
     compute: Callable[..., tuple[np.ndarray, ...]],
-    width: int = 0,
 ) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
-    """What compute(q, fields ...) answers for the states of a request, slice by slice; width: numbers of the
-    response for a sample, where they may be too many."""
-    check_result_size(request.samples, width)
+    """What compute(q, fields ...) answers for the states of a request, slice by slice."""
     states = yield from read_states(robot, request, fields, max_samples)
     return (yield from in_slices(len(states[0]), lambda part: compute(*(values[part] for values in states))))
 
@@ -162,16 +162,12 @@ def describe_robot(robot: Any, request: Any, response: Any, max_samples: int) ->
 
 
 def mass_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    width = robot.nv * robot.nv
-    (M,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.mass_matrix(q),), width)
+    (M,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.mass_matrix(q),))
     _put_matrix(response, _good(M))
 
 
 def actuation_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    width = robot.nv * robot.nu
-    (B,) = yield from _of_states(
-        robot, request, max_samples, (), lambda q: (robot.actuation_matrix(q),), width
-    )
+    (B,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.actuation_matrix(q),))
     _put_matrix(response, _good(B))
 
 
@@ -179,13 +175,11 @@ def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> St
     def compute(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
         return robot.bias_forces(q, v), *robot.bias_terms(q, v)
 
-    width = (1 + len(BiasTerms._fields)) * robot.nv
-    found = yield from _of_states(robot, request, max_samples, ("velocities",), compute, width)
+    found = yield from _of_states(robot, request, max_samples, ("velocities",), compute)
     _put(response, values=_good(found[0]), **dict(zip(BiasTerms._fields, found[1:], strict=True)))
 
 
 def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    check_result_size(request.samples, robot.nu)
     q, v, a = yield from read_states(robot, request, ("velocities", "accelerations"), max_samples)
     wrenches = read_wrenches(robot, request.wrenches, q[:1])
 
@@ -203,7 +197,6 @@ def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) 
 
 
 def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    check_result_size(request.samples, robot.nv)
     q, v, tau = yield from read_states(robot, request, ("velocities", "efforts"), max_samples)
     wrenches = read_wrenches(robot, request.wrenches, q[:1])
     names = [c.name for c in robot.coordinates if c.prescribed]
@@ -227,9 +220,7 @@ def compute_energy(robot: Any, request: Any, response: Any, max_samples: int) ->
 
 
 def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    width = 2 * robot.nv * (2 * robot.nv + robot.nu)
-    fields = ("velocities", "efforts")
-    A, B = yield from _of_states(robot, request, max_samples, fields, robot.linearize, width)
+    A, B = yield from _of_states(robot, request, max_samples, ("velocities", "efforts"), robot.linearize)
     response.rows, response.cols_a, response.cols_b = A.shape[-2], A.shape[-1], B.shape[-1]
     _put(response, a=_good(A), b=_good(B))
 
@@ -239,23 +230,19 @@ def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Step
 
 def frames(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     names = list(request.frames) or list(robot.frame_names)
-    (T,) = yield from _of_states(
-        robot, request, max_samples, (), lambda q: (robot.frames(q, names),), 7 * len(names)
-    )
-    _put(response, poses=PoseRows(_good(T)))
+    (T,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.frames(q, names),))
+    response.poses = poses_from_matrices(_good(T))
 
 
 def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     def compute(q: np.ndarray) -> tuple[np.ndarray, ...]:
         return (rows_of_jacobian(robot.jacobian(q, request.frame)),)
 
-    (J,) = yield from _of_states(robot, request, max_samples, (), compute, 6 * robot.nv)
+    (J,) = yield from _of_states(robot, request, max_samples, (), compute)
     _put_matrix(response, _good(J))
 
 
 def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    links = len(bending_frames_of(robot))
-    check_result_size(request.samples, 16 * links * (len(request.stations) or STATIONS))
     (q,) = yield from read_states(robot, request, (), max_samples)
     stations = numbers_of(request.stations)
     wrong = stations[~((stations >= 0.0) & (stations <= 1.0))]
@@ -270,7 +257,7 @@ def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> St
 
     found = iter((yield from in_slices(len(q), compute)))
     bent = {link: type(d)(d.station, *(next(found) for _ in d[1:])) for link, d in known.items()}
-    _put(response, deflections=DeflectionRows(robot, bent, len(q)))
+    response.deflections = [deflection_message(robot, bent, (i,)) for i in range(len(q))]
 
 
 # ---- about one configuration ----
@@ -349,7 +336,8 @@ def forward_kinematics(robot: Any, request: Any, response: Any, max_samples: int
         return robot.frames(found.q, robot.functions.end_frame), found.converged, found.residual
 
     T, converged, residual = yield from in_slices(samples, compute)
-    _put(response, poses=PoseRows(T), residuals=residual)
+    response.poses = poses_from_matrices(T)
+    _put(response, residuals=residual)
     response.converged = converged.tolist()
 
 
@@ -377,21 +365,33 @@ def _matrix(pose: Any, field: str) -> np.ndarray:
     return T
 
 
+# ---- the table ----
+
+
+def _poses_of(robot: Any, request: Any) -> int:
+    return POSE * (len(request.frames) or len(robot.frame_names))
+
+
+def _stations_of(robot: Any, request: Any) -> int:
+    return STATION * len(bending_frames_of(robot)) * (len(request.stations) or STATIONS)
+
+
 #: every service of a robot; ListRobots is the server's own
 SERVICES: tuple[Service, ...] = (
     Service("describe_robot", srv.DescribeRobot, describe_robot, quick=0),
-    Service("mass_matrix", srv.MassMatrix, mass_matrix),
-    Service("actuation_matrix", srv.ActuationMatrix, actuation_matrix),
-    Service("bias_forces", srv.BiasForces, bias_forces),
-    Service("inverse_dynamics", srv.InverseDynamics, inverse_dynamics),
-    Service("forward_dynamics", srv.ForwardDynamics, forward_dynamics),
-    Service("compute_energy", srv.ComputeEnergy, compute_energy),
-    Service("frames", srv.Frames, frames, quick=16),
-    Service("jacobian", srv.Jacobian, jacobian),
-    Service("deflections", srv.Deflections, deflections, quick=4),
+    Service("mass_matrix", srv.MassMatrix, mass_matrix, lambda r, _: r.nv * r.nv),
+    Service("actuation_matrix", srv.ActuationMatrix, actuation_matrix, lambda r, _: r.nv * r.nu),
+    Service("bias_forces", srv.BiasForces, bias_forces, lambda r, _: (1 + len(BiasTerms._fields)) * r.nv),
+    Service("inverse_dynamics", srv.InverseDynamics, inverse_dynamics, lambda r, _: r.nu),
+    Service("forward_dynamics", srv.ForwardDynamics, forward_dynamics, lambda r, _: r.nv),
+    Service("compute_energy", srv.ComputeEnergy, compute_energy, lambda *_: len(Energy._fields)),
+    Service("frames", srv.Frames, frames, _poses_of, quick=16),
+    Service("jacobian", srv.Jacobian, jacobian, lambda r, _: 6 * r.nv),
+    Service("deflections", srv.Deflections, deflections, _stations_of, quick=4),
     Service("modes", srv.Modes, modes, quick=0),
-    Service("linearize", srv.Linearize, linearize, quick=8),
+    Service("linearize", srv.Linearize, linearize, lambda r, _: 2 * r.nv * (2 * r.nv + r.nu), quick=8),
     Service("static_equilibrium", srv.StaticEquilibrium, static_equilibrium, quick=0),
-    Service("inverse_kinematics", srv.InverseKinematics, inverse_kinematics, quick=0),
-    Service("forward_kinematics", srv.ForwardKinematics, forward_kinematics, quick=0),
+    # lengths and rates of six legs, or positions of a soft arm, and whether they are reached
+    Service("inverse_kinematics", srv.InverseKinematics, inverse_kinematics, lambda r, _: 13 + r.nq, quick=0),
+    Service("forward_kinematics", srv.ForwardKinematics, forward_kinematics, lambda *_: POSE + 2, quick=0),
 )

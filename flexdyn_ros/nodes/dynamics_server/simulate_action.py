@@ -7,10 +7,9 @@ tells how far it is, and ends on request.
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from math import ceil, isfinite
 from typing import Any
 
@@ -20,15 +19,9 @@ from rclpy.task import Future
 import flexdyn_ros
 from flexdyn_interfaces.action import Simulate
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.dynamics_server.requests import (
-    LARGEST_RESULT,
-    RequestError,
-    column,
-    efforts_of,
-    robot_of,
-)
+from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER
+from flexdyn_ros.nodes.dynamics_server.requests import RequestError, column, efforts_of, robot_of
 from flexdyn_ros.nodes.ros.managed import goal_server
-from flexdyn_ros.nodes.ros.turns import Turns
 from flexdyn_ros.simulation.live.message_fields import doubles
 
 #: seconds between two messages of feedback
@@ -54,24 +47,19 @@ class SimulateAction:
         From names to robots.
     most : int
         Goals that may wait or run.
-    turns : Turns
-        Taken while a run computes.
     count : callable
         Called with "simulate" and the result of every goal.
     """
 
     def __init__(
-        self, node: Any, robots: Mapping[str, Any], most: int, turns: Turns, count: Callable[[str, Any], None]
+        self, node: Any, robots: Mapping[str, Any], most: int, count: Callable[[str, Any], None]
     ) -> None:
         self._node, self._robots, self._most, self._count = node, robots, most, count
-        self._turns = turns
         #: runs that are not over, by the identity of their goal
         self._runs: dict[bytes, _Run] = {}
         #: why no goal is taken now; empty: goals are taken
         self._refused = "the server is not active, expected an active one"
-        self._line: queue.SimpleQueue[_Run | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="simulate", daemon=True)
-        self._thread.start()
+        self._runner = ThreadPoolExecutor(1, thread_name_prefix="simulate")
         self._timer = node.create_timer(FEEDBACK, self._tell)
         self._server = goal_server(node, Simulate, "simulate", self._execute, self._cancel)
 
@@ -85,11 +73,10 @@ class SimulateAction:
         for run in list(self._runs.values()):
             run.end(reason)
 
-    def close(self, reason: str, patience: float = 1.0) -> None:
+    def close(self, reason: str) -> None:
         """End all goals, the thread and the action."""
         self.pause(reason)
-        self._line.put(None)
-        self._thread.join(patience)
+        self._runner.shutdown(wait=False)
         self._node.destroy_timer(self._timer)
         self._server.destroy()
 
@@ -114,7 +101,7 @@ class SimulateAction:
             result = _nothing(str(error))
         else:
             self._runs[identity] = run
-            self._line.put(run)
+            self._runner.submit(run.work)
             result = await run.done
             self._runs.pop(identity, None)
         self._count("simulate", result)
@@ -140,13 +127,6 @@ class SimulateAction:
             if run.began and run.goal.is_active:
                 run.goal.publish_feedback(Simulate.Feedback(time=run.time, real_time_factor=run.factor))
 
-    # ---- the thread that simulates ----
-
-    def _work(self) -> None:
-        while (run := self._line.get()) is not None:
-            with self._turns:
-                run.work(self._turns)
-
 
 class _Run:
     """One goal."""
@@ -169,12 +149,11 @@ class _Run:
         """End it soon, whichever thread asks."""
         self._reason = self._reason or reason
 
-    def work(self, turns: Turns) -> None:
-        """Simulate, and pass on the result; whenever it has come further, the next one has its turn."""
+    def work(self) -> None:
+        """Simulate, and pass on the result, in the thread that simulates."""
 
         def reach(t: float) -> None:
             self.time = t
-            turns.pass_on()
             if self._reason:
                 raise _EndedError
 
@@ -209,12 +188,12 @@ def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], 
         raise RequestError(f"dt is {goal.dt}, expected a number of seconds above 0, or 0 for {STEP:g} s")
     step = goal.dt or STEP
     numbers = (goal.duration / step + 1) * (1 + robot.nq + robot.nv)
-    if not numbers <= LARGEST_RESULT:
-        longest = (LARGEST_RESULT // (1 + robot.nq + robot.nv) - 1) * step
+    if not numbers <= LARGEST_ANSWER:
+        longest = (LARGEST_ANSWER // (1 + robot.nq + robot.nv) - 1) * step
         raise RequestError(
             f"duration is {goal.duration:g} s, {ceil(min(goal.duration / step, 1e18))} steps of {step:g} s"
-            f" whose result would hold over {LARGEST_RESULT} numbers, expected at most {longest:g} s or a"
-            " longer dt"
+            f" whose result would hold over {LARGEST_ANSWER} numbers, expected at most {longest:g} s or a"
+            " longer dt: continue from the last state in another goal, or call the library"
         )
     given: dict[str, Any] = {}
     for field, name, width in (("positions", "q0", robot.nq), ("velocities", "v0", robot.nv)):

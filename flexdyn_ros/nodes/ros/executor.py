@@ -11,12 +11,14 @@ import time
 import traceback
 from typing import Any
 
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import (
     ConditionReachedException,
     ShutdownException,
     SingleThreadedExecutor,
     TimeoutException,
 )
+from rclpy.service import Service
 from rclpy.timer import Timer
 
 from flexdyn_ros.errors import shortened
@@ -59,6 +61,9 @@ class EnduringExecutor(SingleThreadedExecutor):
             self._tell(f"the middleware refused: {error}")
             time.sleep(0.001)
         except Exception as error:
+            if isinstance(entity, Service) and isinstance(error, InvalidHandle):
+                # destroyed while its request was worked on: nobody hears the response
+                return
             if entity is None or isinstance(entity, Timer) or not self.context.ok():
                 raise
             self._listen_again(entity)

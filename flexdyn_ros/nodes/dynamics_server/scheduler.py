@@ -1,8 +1,9 @@
-"""The desk of a server: what is quick is answered at once, what is not waits in a fair queue and is worked on
-in slices, and what nobody waits for any more is dropped.
+"""The scheduler of a server: what is quick is answered at once, the rest is worked on in slices by two
+threads, one for short requests and one for long ones, and what nobody waits for any more is dropped.
 
-The thread that spins takes requests and sends small responses. Threads of the queue compute, and a thread of
-its own sends responses that are large, so that neither holds up the next request.
+Every slice is a task of a thread's executor, whose queue makes the requests take turns. Kernels run without
+the interpreter's lock, and slices hand it over between them. Only the thread that spins touches ROS: it takes
+requests and sends responses.
 """
 
 from __future__ import annotations
@@ -10,21 +11,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from math import inf
 from typing import Any
 
-from rclpy.exceptions import InvalidHandle
 from rclpy.task import Future
 
-from flexdyn_ros.nodes.dynamics_server.fair_queue import SHORT, FairQueue, Job, QueueFullError
-from flexdyn_ros.nodes.dynamics_server.request_size import samples_of, size_of
+from flexdyn_ros.nodes.dynamics_server.request_size import size_of
 from flexdyn_ros.nodes.dynamics_server.requests import STATIC, RequestError
-from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, request_id, send
 from flexdyn_ros.nodes.dynamics_server.services import Service, answer, answering, refusal
+from flexdyn_ros.nodes.dynamics_server.slices import SHORT, Job
 from flexdyn_ros.nodes.ros.managed import INACTIVE
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
-from flexdyn_ros.nodes.ros.turns import Turns
 
 #: seconds of work that a request may take in the thread that spins
 AT_ONCE = 0.002
@@ -35,7 +32,7 @@ QUICKEST = 100
 UNSEEN = 2.0
 
 
-class RequestDesk:
+class RequestScheduler:
     """Answers requests of one node.
 
     Parameters
@@ -44,8 +41,6 @@ class RequestDesk:
     robots : mapping
         From names to robots.
     settings : DynamicsServerParameters
-    turns : Turns
-        Taken for long work.
     count : callable
         Called with the name of a service and its response for everything that is answered.
     """
@@ -55,40 +50,41 @@ class RequestDesk:
         node: Any,
         robots: Mapping[str, object],
         settings: DynamicsServerParameters,
-        turns: Turns,
         count: Callable[[str, Any], None],
     ) -> None:
         self._node, self._robots, self._settings, self._count = node, robots, settings, count
-        self.queue = FairQueue(settings.max_waiting, settings.max_waiting_samples, turns=turns)
-        self._sender = ThreadPoolExecutor(1, thread_name_prefix="send")
+        # a sample of a large robot cannot be cut and may take seconds: short requests have their own thread
+        self._short = ThreadPoolExecutor(1, thread_name_prefix="short")
+        self._long = ThreadPoolExecutor(1, thread_name_prefix="long")
         self._costs = _Costs()
-        #: jobs under way, by the full name of their service: since when, whether a client was seen
-        self._awaited: dict[Job, _Awaited] = {}
-        #: the header of a request could be read; None: none came yet
-        self._is_readable: bool | None = None
+        #: jobs that are not over; one enters in the thread that spins, and leaves in that of its last slice
+        self._jobs: dict[Job, _Awaited] = {}
         self._is_open = True
+
+    def __len__(self) -> int:
+        """Requests that are being worked on, or wait for it."""
+        return len(self._jobs)
 
     def open(self, service: Service, callback_group: Any) -> None:
         """Make the ROS service."""
-        made = self._node.serve(service.type, service.name, self._callback(service), callback_group)
-        # the executor of rclpy sends what a callback returns by this function
-        made.send_response = partial(self._send, made, made.send_response)
+        self._node.serve(service.type, service.name, self._callback(service), callback_group)
 
     def close(self, reason: str) -> None:
-        """Refuse what waits, and end the threads."""
+        """Refuse what waits, and end the threads after the slices that they are at."""
         self._is_open = False
-        self.queue.close(reason)
-        self._sender.shutdown(wait=False, cancel_futures=True)
+        for job in list(self._jobs):
+            job.stop(reason)
+        self._short.shutdown(wait=False)
+        self._long.shutdown(wait=False)
 
     def look_for_clients(self) -> None:
         """Stop the work on requests of services that have no client any more; to be called now and then by
         the thread that spins."""
         counts: dict[str, int] = {}
-        for job, awaited in list(self._awaited.items()):
-            name = awaited.name
-            if name not in counts:
-                counts[name] = self._node.count_clients(name)
-            if counts[name]:
+        for job, awaited in list(self._jobs.items()):
+            if awaited.name not in counts:
+                counts[awaited.name] = self._node.count_clients(awaited.name)
+            if counts[awaited.name]:
                 awaited.is_seen = True
             elif awaited.is_seen or time.monotonic() - awaited.since > UNSEEN:
                 job.stop("stopped because the service's last client has gone")
@@ -96,88 +92,90 @@ class RequestDesk:
     # ---- one request ----
 
     def _callback(self, service: Service) -> Any:
-        limit = self._settings.max_samples
-
         async def callback(request: Any, response: Any) -> Any:
             if not self._node.is_active:
                 result = refusal(service, RequestError(INACTIVE))
-                self._count(service.name, result)
-                return result
-            size = size_of(request)
-            if self._is_quick(service, request, size):
+            elif self._is_quick(service, request, size := size_of(request)):
                 begin = time.thread_time()
-                result = answer(service, self._robots, request, response, limit)
+                result = answer(service, self._robots, request, response, self._settings.max_samples)
                 if result.success:
                     self._costs.learn(service, request, size, time.thread_time() - begin)
             else:
-                result = await self._queued(service, request, response, size)
+                result = await self._sliced(service, request, response, size)
             self._count(service.name, result)
             return result
 
         return callback
 
     def _is_quick(self, service: Service, request: Any, size: int) -> bool:
-        if size > service.quick or getattr(request, "unlisted", 0) == STATIC:
-            return False
-        # what a request costs is learnt in the queue, unless it is cheap for every robot
+        # what a request costs is learnt in the threads, unless it is cheap for every robot
         unknown = 0.0 if size == 1 and service.quick > QUICKEST else inf
-        return self._costs.of(service, request, size, unknown) <= AT_ONCE
+        cost = self._costs.of(service, request, size, unknown)
+        return _is_small(service, request, size) and cost <= AT_ONCE
 
-    def _queued(self, service: Service, request: Any, response: Any, size: int) -> Future:
-        """The response of the queue, in the future."""
+    def _sliced(self, service: Service, request: Any, response: Any, size: int) -> Future:
+        """The response that the threads make, in the future."""
         executor = self._node.executor
         done: Future = Future(executor=executor)
-        if samples_of(request) > 1 and self._is_readable:
-            response = LargeResponse(service.type.Response)
-        work = answering(service, self._robots, request, response, self._settings.max_samples)
 
         def finish(result: Any) -> None:
             if isinstance(result, Exception):
                 result = refusal(service, result)
             elif result.success:
                 self._costs.learn(service, request, size, job.spent)
-            self._awaited.pop(job, None)
+            self._jobs.pop(job, None)
             done.set_result(result)
             if executor is not None:
                 executor.wake()
 
+        unknown = 0.0 if _is_small(service, request, size) else inf
         job = Job(
-            work,
+            answering(service, self._robots, request, response, self._settings.max_samples),
             finish,
             samples=min(size, self._settings.max_samples),
             budget=self._settings.max_seconds,
-            is_long=self._costs.of(service, request, size, 0.0) > SHORT,
+            is_long=self._costs.of(service, request, size, unknown) > SHORT,
         )
-        self._awaited[job] = _Awaited(self._node.resolve_service_name(f"~/{service.name}"))
-        try:
-            self.queue.push(job)
-        except QueueFullError as error:
-            finish(error)
+        if complaint := self._complaint(job.samples):
+            finish(RequestError(complaint))
+        else:
+            self._jobs[job] = _Awaited(self._node.resolve_service_name(f"~/{service.name}"))
+            self._line_up(job)
         return done
 
-    def _send(self, made: Any, send_small: Callable[[Any, Any], None], response: Any, header: Any) -> None:
-        """Send a response: at once if it is small."""
-        try:
-            if self._is_readable is None:
-                self._is_readable = request_id(header) is not None
-            if not isinstance(response, LargeResponse):
-                send_small(response, header)
-            elif to := request_id(header):
-                self._sender.submit(self._send_large, made, response, to)
-            else:
-                send_small(response.message(), header)
-        except (InvalidHandle, RuntimeError) as error:
-            # the node is being cleaned up, and with it its services: nobody hears the response
-            if self._is_open:
-                raise RuntimeError(f"a response of {made.srv_name} cannot be sent") from error
+    def _complaint(self, samples: int) -> str:
+        """Why a request of so many samples cannot be taken in now, if it cannot; one of more samples than may
+        wait is taken when there is no other."""
+        if not self._is_open:
+            return "the server ends, expected no more requests"
+        most_jobs, most_samples = self._settings.max_waiting, self._settings.max_waiting_samples
+        jobs = list(self._jobs)
+        waiting = sum(job.samples for job in jobs)
+        if not jobs or (len(jobs) < most_jobs and waiting + samples <= most_samples):
+            return ""
+        return (
+            f"{len(jobs)} requests with {waiting} samples are being worked on, expected with this one's"
+            f" {samples} samples at most {most_jobs} requests (parameter max_waiting) and {most_samples}"
+            " samples (parameter max_waiting_samples): ask again later"
+        )
 
-    def _send_large(self, made: Any, response: LargeResponse, to: bytes) -> None:
+    def _line_up(self, job: Job) -> None:
+        """Make the next slice of a job after those that wait already."""
+        (self._long if job.is_long else self._short).submit(self._advance, job)
+
+    def _advance(self, job: Job) -> None:
+        if job.advance():
+            return
         try:
-            send(made, response, to)
-        except InvalidHandle:
-            pass
-        except Exception as error:  # noqa: BLE001  logged, and the next response is sent
-            self._node.get_logger().error(f"cannot send a response of {made.srv_name}: {error}")
+            self._line_up(job)
+        except RuntimeError:
+            # closed meanwhile, and thus told to stop
+            job.advance()
+
+
+def _is_small(service: Service, request: Any, size: int) -> bool:
+    """Whether a request is one that its service answers quickly unless the robot is large."""
+    return size <= service.quick and getattr(request, "unlisted", 0) != STATIC
 
 
 class _Awaited:
