@@ -25,7 +25,7 @@ from implicit_robots import CASES, Case, MovedRobot
 
 from flexdyn_ros.numerics.stepping import controlled, extrapolated, places
 from flexdyn_ros.simulation import Stepper
-from flexdyn_ros.simulation.plot_style import COLOURS, SIZES, styled
+from flexdyn_ros.simulation.plots.style import COLOURS, SIZES, styled
 from flexdyn_ros.simulation.steps.stiffness import allowed_errors
 
 WANTED = (1e-3, 1e-5, 1e-7)

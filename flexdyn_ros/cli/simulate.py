@@ -17,7 +17,8 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
 from flexdyn_ros.simulation.limits import departures, in_words
 from flexdyn_ros.simulation.plan import METHODS
-from flexdyn_ros.simulation.plot_style import SIZES
+from flexdyn_ros.simulation.plots.panels import PANELS, USUAL
+from flexdyn_ros.simulation.plots.style import SIZES
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.steps.valves import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -109,8 +110,16 @@ def simulate(
     plot_size: Annotated[
         str, typer.Option("--plot-size", help=f"of the picture: {', '.join(SIZES)}")
     ] = "screen",
+    panels: Annotated[
+        str | None,
+        typer.Option(
+            "--panels",
+            metavar="A,B|all",
+            help=f"of the picture: {', '.join(PANELS)} [default: {','.join(USUAL)}]",
+        ),
+    ] = None,
     beside_rigid: Annotated[
-        bool, typer.Option("--beside-rigid", help="the picture also shows the rigid twin, dashed")
+        bool, typer.Option("--beside-rigid", help="the picture also shows the rigid twin, with circles")
     ] = False,
     save: Annotated[Path | None, typer.Option("--save", help="write the trajectory as .npz")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="write the trajectory as .csv")] = None,
@@ -148,6 +157,9 @@ def simulate(
     UnknownNameError.check("method", method, METHODS)
     UnknownNameError.check("kind of limits", limits, LIMITS)
     UnknownNameError.check("size", plot_size, tuple(SIZES))
+    chosen = PANELS if panels == "all" else panels and tuple(panels.split(","))
+    for name in chosen or ():
+        UnknownNameError.check("panel", name, PANELS)
     loaded = terminal.load_robot(robot, config, settings, rigid, xacro)
     if control_file is not None and (tau or hold):
         raise typer.BadParameter("efforts come from --tau and --hold, or from a file", param_hint="--control")
@@ -175,7 +187,7 @@ def simulate(
         if error.trajectory is not None:
             _write(error.trajectory, files, quiet, writing)
         raise
-    drawing: dict[str, Any] = {"size": plot_size}
+    drawing: dict[str, Any] = {"size": plot_size, "panels": chosen}
     if beside_rigid and plot is not None:
         twin = terminal.load_robot(robot, config, settings, True, xacro)
         drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}

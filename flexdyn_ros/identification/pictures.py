@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import needs
 from flexdyn_ros.escaping import mathtext
-from flexdyn_ros.simulation.plot_style import COLOURS, save_figure
+from flexdyn_ros.simulation.plots.style import COLOURS, save_figure
 from flexdyn_ros.wording import percent
 
 if TYPE_CHECKING:

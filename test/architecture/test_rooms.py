@@ -78,8 +78,8 @@ def test_only_nodes_import_ros():
 
 def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plotting_libraries():
     files = (
-        "simulation/plot_style.py",
-        "simulation/plots.py",
+        "simulation/plots/style.py",
+        "simulation/plots/drawing.py",
         "studies/pictures/charts.py",
         "studies/pictures/columns.py",
         "studies/pictures/draw.py",

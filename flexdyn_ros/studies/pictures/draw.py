@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
 from flexdyn_ros.escaping import mathtext
-from flexdyn_ros.simulation.plot_style import SIZES, save_figure, styled
-from flexdyn_ros.studies.pictures.charts import line, parallel, pareto, scatter
+from flexdyn_ros.simulation.plots.style import SIZES, save_figure, styled
+from flexdyn_ros.studies.pictures.charts import contour, heat_map, line, parallel, pareto, scatter
 from flexdyn_ros.studies.pictures.columns import Columns
-from flexdyn_ros.studies.pictures.maps import contour, heat_map
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.table import StudyTable

@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.plot_style import COLOURS
+from flexdyn_ros.simulation.plots.style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")

@@ -11,29 +11,35 @@ from typing import Any, NamedTuple
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.writing import beside
 
-__all__ = ["COLOURS", "SIZES", "STYLES", "Size", "save_figure", "size_of", "styled"]
+__all__ = ["COLOURS", "DASHES", "SIZES", "Size", "save_figure", "size_of", "styled"]
 
-#: the qualitative palette of Okabe & Ito (2008), distinct with every kind of colour vision
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B2A800")
-#: dashed lines are those of other runs
-STYLES = ("-", ":", "-.")
+#: seven colours that differ with every kind of colour vision, each with a contrast of at least 3 on white
+COLOURS = ("#1C00A8", "#F25400", "#2F9271", "#8A0100", "#9173D8", "#000000", "#7F0266")
+#: dashes of the lines of a panel, one after the other: they are told apart without colour, too
+DASHES = (
+    "-", (0, (6, 1.6)), (0, (1.6, 1.0)), (0, (6, 1.5, 1.5, 1.5)), (0, (10, 2)), (0, (3, 1.2, 1, 1, 1, 1.2)),
+)  # fmt: skip
 
 
 class Size(NamedTuple):
-    """Width of a figure [in] for one and for two columns of panels, height of a row [in], size of letters
-    [pt], width of lines [pt]."""
+    """Width of a figure [in] for one and for two columns of panels, height of a row and of all rows at most
+    [in], size of letters [pt], width of lines [pt], dots per inch; whether it has a title; legends above."""
 
     widths: tuple[float, float]
     row: float
+    highest: float
     letters: float
     line: float
+    dpi: int
+    titled: bool = False
+    legend_above: bool = False
 
 
 #: for a screen, and for one or both columns of a printed page (89 and 183 mm)
 SIZES = {
-    "screen": Size((8.0, 16.0), 2.7, 10.0, 1.5),
-    "one-column": Size((3.5, 3.5), 1.7, 7.0, 1.0),
-    "two-column": Size((7.2, 7.2), 1.8, 7.5, 1.0),
+    "screen": Size((8.0, 16.0), 2.7, 60.0, 10.0, 1.5, 150, titled=True),
+    "one-column": Size((3.5, 3.5), 1.9, 9.0, 7.0, 1.0, 300, legend_above=True),
+    "two-column": Size((7.2, 7.2), 1.8, 9.0, 7.5, 1.0, 300),
 }
 
 
@@ -65,7 +71,7 @@ def styled(size: Size) -> Iterator[None]:
         "svg.fonttype": "none",
         "svg.hashsalt": "flexdyn_ros",
         "pdf.fonttype": 42,
-        "savefig.dpi": 130,
+        "savefig.dpi": size.dpi,
     }
     with matplotlib.rc_context(settings):
         yield
