@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from provision.environment import Environment
-from provision.errors import SetupError
+from provision.failing import SetupError
 from provision.progress import Progress
 from provision.running import Run
 from provision.steps import GROUPS, steps
@@ -32,18 +32,17 @@ def main() -> int:
     asked = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
-    environment = Environment(Path(__file__).parents[2], asked.venv, asked.home)
-    progress = Progress(asked.quiet)
-    began = time.monotonic()
+    root, progress, began = Path(__file__).parents[2], Progress(asked.quiet), time.monotonic()
     try:
-        wanted = steps(environment, asked.purpose, asked.holder)
-        Run(wanted, environment.root, environment.logs, progress)()
+        environment = Environment(root, asked.venv, asked.home)
+        Run(steps(environment, asked.purpose, asked.holder), root, environment.logs, progress)()
     except SetupError as error:
-        progress.fail(error.cause, error.remedy)
-        return error.code
+        progress.say(error.cause)
+        progress.say(f"remedy: {error.remedy}")
+        return 1
     except OSError as error:
-        where = error.filename or environment.root
-        progress.fail(f"{where}: {error.strerror}", "remedy: make room there, or make it writable")
+        progress.say(f"{error.filename or root}: {error.strerror}")
+        progress.say("remedy: make room there, or make it writable")
         return 1
     except Interrupted as signalled:
         progress.say("interrupted; what is done stays done, the same command goes on from here")

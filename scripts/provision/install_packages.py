@@ -17,17 +17,11 @@ from pathlib import Path
 
 #: pip's settings, and the variables by which uv is given the same
 SETTINGS = {
-    "index-url": "UV_DEFAULT_INDEX",
-    "extra-index-url": "UV_INDEX",
-    "find-links": "UV_FIND_LINKS",
-    "trusted-host": "UV_INSECURE_HOST",
-    "no-index": "UV_NO_INDEX",
-    "constraint": "UV_CONSTRAINT",
-    "cert": "SSL_CERT_FILE",
-    "proxy": "ALL_PROXY",
-    "timeout": "UV_HTTP_TIMEOUT",
-    "default-timeout": "UV_HTTP_TIMEOUT",
-}
+    "index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST", "no-index": "UV_NO_INDEX", "constraint": "UV_CONSTRAINT",
+    "cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY",
+    "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT",
+}  # fmt: skip
 
 
 def settings_of_uv(pip_config: str) -> dict[str, str]:
@@ -42,28 +36,18 @@ def settings_of_uv(pip_config: str) -> dict[str, str]:
     return {variable: value for variable, value in found.items() if variable not in os.environ}
 
 
-def has_uv(python: str, requirement: str) -> str | None:
-    """Path of uv in the environment, installed if need be."""
-    uv = Path(python).with_name("uv")
-    if not uv.exists():
-        command = [python, "-m", "pip", "install", "--quiet", "--retries", "1", requirement]
-        subprocess.run(command, check=False)
-    return str(uv) if uv.exists() else None
-
-
 def main(python: str, requirement: str, *arguments: str) -> int:
     """Install; the exit code."""
-    uv = has_uv(python, requirement)
-    if uv is not None:
-        listed = subprocess.run(
-            [python, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
-        ).stdout
-        command = [uv, "pip", "install", "--compile-bytecode", "--python", python, *arguments]
-        if subprocess.run(command, env={**os.environ, **settings_of_uv(listed)}, check=False).returncode == 0:
+    pip, uv = [python, "-m", "pip"], Path(python).with_name("uv")
+    if not uv.exists():
+        subprocess.run([*pip, "install", "--quiet", "--retries", "1", requirement], check=False)
+    if uv.exists():
+        told = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False).stdout
+        command = [str(uv), "pip", "install", "--compile-bytecode", "--python", python, *arguments]
+        if subprocess.run(command, env={**os.environ, **settings_of_uv(told)}, check=False).returncode == 0:
             return 0
         print("uv did not succeed; pip is tried", flush=True)
-    command = [python, "-m", "pip", "install", "--compile", *arguments]
-    return subprocess.run(command, check=False).returncode
+    return subprocess.run([*pip, "install", "--compile", *arguments], check=False).returncode
 
 
 if __name__ == "__main__":

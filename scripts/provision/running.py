@@ -8,17 +8,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
-from provision.causes import explain
-from provision.errors import SetupError
+from provision.failing import SetupError, explain
 from provision.lock import Lock
-from provision.progress import AGAIN, Progress
+from provision.progress import Progress
 
 PAUSE = 0.05  # s between two looks
-TELL_WAITING = 0.5  # s after which a wait for a lock is told
 PR_SET_PDEATHSIG = 1
 _library = ctypes.CDLL(None, use_errno=True)
 
@@ -45,8 +44,6 @@ class Step:
         The remedy where the cause of a failure is not known.
     niceness
         Added to that of the commands: how much they leave to those beside them.
-    renews_all
-        Whether nothing under the same lock outlasts it.
     """
 
     name: str
@@ -57,7 +54,6 @@ class Step:
     after: tuple[str, ...] = ()
     hint: str = "the log tells more"
     niceness: int = 0
-    renews_all: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def is_done(self) -> bool:
@@ -67,190 +63,103 @@ class Step:
             return False
 
 
-class Job:
-    """A step under way: its commands one after the other, in a session of their own, and its log."""
-
-    def __init__(self, step: Step, folder: Path, logs: Path) -> None:
-        self.step = step
-        self.began = time.monotonic()
-        self.processor = 0.0
-        self._folder = folder
-        self.log = logs / f"{step.name}.log"
-        step.stamp.unlink(missing_ok=True)
-        self._output = self.log.open("wb")
-        self._process: subprocess.Popen | None = None
-        self._commands = iter(step.commands())
-
-    def is_over(self) -> bool:
-        """Go on to the next command if one has ended; True after the last. SetupError if one failed."""
-        while True:
-            if self._process is not None:
-                pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
-                if pid == 0:
-                    return False
-                self._process.returncode = code = os.waitstatus_to_exitcode(status)
-                self._process = None
-                self.processor += usage.ru_utime + usage.ru_stime
-                if code != 0:
-                    raise explain(self.output(), code, self.step.hint)
-            command = next(self._commands, None)
-            if command is None:
-                self._output.close()
-                return True
-            self._start(command)
-
-    def _start(self, command: list[str]) -> None:
-        self._output.write(f"$ {' '.join(command)}\n".encode())
-        self._output.flush()
-        try:
-            self._process = subprocess.Popen(
-                command,
-                cwd=self._folder,
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **self.step.environment},
-                start_new_session=True,
-                preexec_fn=self._prepare,  # there is one thread only
-            )
-        except OSError as error:
-            raise explain(f"{error.strerror}: {command[0]}", 127, self.step.hint) from None
-
-    def _prepare(self) -> None:
-        """In the child: end with the set-up, even if that is killed; leave the processors to others."""
-        _library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        os.nice(self.step.niceness)
-
-    def output(self, last: int | None = None) -> str:
-        """What the commands printed, or the last so many bytes of it."""
-        with self.log.open("rb") as file:
-            if last is not None:
-                file.seek(max(0, self.log.stat().st_size - last))
-            return file.read().decode(errors="replace")
-
-    def stop(self) -> None:
-        """End the command and everything that it started."""
-        if self._process is None:
-            return
-        for number, patience in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
-            try:
-                self._process.wait(patience)
-                break
-            except subprocess.TimeoutExpired:
-                continue
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-
 class Run:
     """Runs the steps that are not done."""
 
     def __init__(self, steps: Iterable[Step], folder: Path, logs: Path, progress: Progress) -> None:
-        steps = list(steps)
-        renewed = {step.lock for step in steps if step.renews_all and not step.is_done()}
-        self._waiting = {s.name: s for s in steps if s.lock in renewed or not s.is_done()}
-        self._locks = {step.lock for step in self._waiting.values()}
-        self._folder = folder
-        self._logs = logs
-        self._progress = progress
-        self._jobs: list[Job] = []
-        self._refused: dict[Lock, float] = {}
-        self._told: dict[Lock, tuple[str, float]] = {}
+        self._open = {step.name: step for step in steps}
+        self._folder, self._logs, self._progress = folder, logs, progress
+        self._processes: set[subprocess.Popen] = set()
 
-    def __call__(self) -> bool:
-        """Run them all; False if there was nothing to do. Raises SetupError."""
-        if not self._waiting:
-            return False
-        try:
-            self._logs.mkdir(parents=True, exist_ok=True)
-            while self._waiting or self._jobs:
-                self._begin()
-                self._look()
-                self._progress.refresh()
-                if self._waiting or self._jobs:
-                    time.sleep(PAUSE)
-        finally:
-            for job in self._jobs:
-                job.stop()
-            self._release(everything=True)
-        return True
-
-    def _begin(self) -> None:
-        """Start every step that waits for nothing any more."""
-        for step in list(self._waiting.values()):
-            busy = self._waiting.keys() | {job.step.name for job in self._jobs}
-            if busy & set(step.after):
-                continue
-            was_held = step.lock.is_held
-            if not step.lock.take():
-                self._tell_waiting(step.lock)
-                continue
-            self._refused.pop(step.lock, None)
-            if not was_held:
-                self._forget_what_others_did(step.lock)
-            if step.name in self._waiting:
-                del self._waiting[step.name]
-                self._jobs.append(self._started(step))
-
-    def _started(self, step: Step) -> Job:
-        self._progress.begin(step.name)
-        step.lock.note(step.name)
-        try:
-            return Job(step, self._folder, self._logs)
-        except SetupError as error:
-            raise self._failure(step, error) from None
-
-    def _forget_what_others_did(self, lock: Lock) -> None:
-        """Another set-up may have done our steps while we waited."""
-        for step in list(self._waiting.values()):
-            if step.lock is lock and step.is_done():
-                del self._waiting[step.name]
-
-    def _tell_waiting(self, lock: Lock) -> None:
-        now = time.monotonic()
-        if now - self._refused.setdefault(lock, now) < TELL_WAITING:
+    def __call__(self) -> None:
+        """Run them all. Raises SetupError."""
+        steps = list(self._open.values())
+        if all(step.is_done() for step in steps):
             return
-        holder = lock.holder()
-        step = holder.partition("step '")[2].partition(" ")[0]
-        told, when = self._told.get(lock, ("", 0.0))
-        if step != told or now - when >= AGAIN:
-            self._told[lock] = step, now
-            self._progress.say(f"waits for {holder}")
+        self._logs.mkdir(parents=True, exist_ok=True)
+        under_way = [self._make(step) for step in steps]
+        try:
+            while under_way:
+                under_way = [making for making in under_way if next(making, making) is None]
+                self._progress.refresh()
+                time.sleep(PAUSE if under_way else 0.0)
+        finally:
+            for process in self._processes:
+                stop(process)
+            for step in steps:
+                step.lock.release()
 
-    def _look(self) -> None:
-        """See which commands have ended."""
-        for job in list(self._jobs):
-            try:
-                is_over = job.is_over()
-            except SetupError as error:
-                raise self._failure(job.step, error, job.log) from None
-            if is_over:
-                self._finish(job)
-            else:
-                job.step.lock.note(self._progress.hear(job.step.name, job.output(4000)))
+    def _make(self, step: Step) -> Iterator[None]:
+        """Make a step; yields None wherever it waits.
 
-    def _finish(self, job: Job) -> None:
-        seconds = time.monotonic() - job.began
-        self._jobs.remove(job)
-        job.step.stamp.parent.mkdir(parents=True, exist_ok=True)
-        job.step.stamp.write_text(job.step.key + "\n")
-        (self._logs / f"{job.step.name}.seconds").write_text(f"{seconds:.0f}\n")
-        (self._logs / f"{job.step.name}.processor_seconds").write_text(f"{job.processor:.0f}\n")
-        self._progress.end(job.step.name, seconds, job.processor)
-        self._release()
+        It is looked at when it is due: steps before it may have removed what it made before, and another
+        set-up may have made it while this one waited.
+        """
+        while any(name in self._open for name in step.after):
+            yield
+        while not step.is_done() and not step.lock.take(self._progress.say):
+            yield
+        if not step.is_done():
+            yield from self._commands(step)
+        del self._open[step.name]
+        if all(other.lock is not step.lock for other in self._open.values()):
+            step.lock.release()
 
-    def _release(self, everything: bool = False) -> None:
-        """Give up the locks that no step needs any more."""
-        running = {job.step.lock for job in self._jobs}
-        needed = set() if everything else running | {step.lock for step in self._waiting.values()}
-        for lock in self._locks - needed:
-            lock.release()
+    def _commands(self, step: Step) -> Iterator[None]:
+        """The commands of a step one after the other, their log, its stamp and times."""
+        self._progress.begin(step.name)
+        step.lock.note(step.name, step.name)
+        step.stamp.unlink(missing_ok=True)
+        log, began, processor = self._logs / f"{step.name}.log", time.monotonic(), 0.0
+        where = f" (log: {log.relative_to(self._folder) if log.is_relative_to(self._folder) else log})"
+        try:
+            with log.open("wb") as output:
+                for command in step.commands():
+                    process = self._started(step, command, output)
+                    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+                        step.lock.note(step.name, self._progress.hear(step.name, log))
+                        yield
+                    self._processes.discard(process)
+                    process.returncode = os.waitstatus_to_exitcode(ended[1])
+                    processor += ended[2].ru_utime + ended[2].ru_stime
+                    if process.returncode != 0:
+                        raise explain(log.read_text(errors="replace"), process.returncode, step.hint)
+        except SetupError as error:
+            told = where if log.stat().st_size else ""
+            raise SetupError(f"step '{step.name}' failed: {error.cause}{told}", error.remedy) from None
+        step.lock.note(step.name, "")
+        seconds = time.monotonic() - began
+        step.stamp.parent.mkdir(parents=True, exist_ok=True)
+        step.stamp.write_text(step.key + "\n")
+        (self._logs / f"{step.name}.seconds").write_text(f"{seconds:.0f}\n")
+        (self._logs / f"{step.name}.processor_seconds").write_text(f"{processor:.0f}\n")
+        self._progress.end(step.name, seconds, processor)
 
-    def _failure(self, step: Step, error: SetupError, log: Path | None = None) -> SetupError:
-        where = ""
-        if log is not None:
-            where = f" (log: {log.relative_to(self._folder) if log.is_relative_to(self._folder) else log})"
-        cause = f"step '{step.name}' failed: {error.cause}{where}"
-        return SetupError(cause, f"remedy: {error.remedy}", error.code)
+    def _started(self, step: Step, command: list[str], output: BinaryIO) -> subprocess.Popen:
+        """A command in a session of its own; it ends with the set-up, even if that is killed, and leaves the
+        processors to others."""
+
+        def prepare() -> None:
+            _library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            os.nice(step.niceness)
+
+        output.write(f"$ {' '.join(command)}\n".encode())
+        output.flush()
+        try:
+            process = subprocess.Popen(
+                command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                env={**os.environ, **step.environment}, start_new_session=True,
+                preexec_fn=prepare,  # there is one thread only
+            )  # fmt: skip
+        except OSError as error:
+            raise explain(f"{error.strerror}: {command[0]}", 127, step.hint) from None
+        self._processes.add(process)
+        return process
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End a command and everything that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, number)
+            process.wait(3.0)

@@ -14,13 +14,14 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from provision.causes import COMPILER, HEADERS, VENV
 from provision.environment import Environment
-from provision.errors import SetupError
+from provision.failing import COMPILER, HEADERS, VENV, SetupError
 from provision.lock import Lock
 from provision.running import Step
 
 HERE = Path(__file__).parent
+#: packages of messages of which we compile our part where they are not there
+FALLBACKS = ("control_msgs", "tf2_msgs")
 #: which kernels are compiled beforehand; the others when they are first called
 GROUPS = {"demo": "demo", "use": "start", "test": "common"}
 #: rosdep keys of package.xml that Ubuntu 24.04 has no package for, or that ask pip to write into the system
@@ -33,12 +34,9 @@ KERNELS_LEAVE = 5
 def steps(environment: Environment, purpose: str, holder: str) -> list[Step]:
     """What has to be there for a purpose: demo, use or test. `holder` is told to set-ups that wait."""
     lock = Lock(environment.logs / "lock", holder)
-    if environment.home == 1:
-        found = Installation(environment, lock).steps()
-    else:
-        found = Wheels(environment, lock).steps()
-    chosen = [step for step in found if purpose == "test" or step.name != "test-packages"]
-    return [*chosen, kernels(environment, GROUPS[purpose], holder)]
+    recipe = (Installation if environment.home == 1 else Wheels)(environment, lock)
+    found = [recipe.venv(), *recipe.steps(), kernels(environment, GROUPS[purpose], holder)]
+    return [step for step in found if purpose == "test" or step.name != "test-packages"]
 
 
 class Recipe:
@@ -59,7 +57,7 @@ class Recipe:
     def venv(self) -> Step:
         key = f"{self.environment.venv} of {self.environment.maker}, home {self.environment.home}"
         hint = "another Python can be named: FLEXDYN_PYTHON=/path/to/python"
-        return self.step("venv", key, self.make_venv, hint=hint, renews_all=True)
+        return self.step("venv", key, self.make_venv, hint=hint)
 
     def make_venv(self) -> Iterator[list[str]]:
         try:
@@ -74,44 +72,48 @@ class Recipe:
         """Writes the bytecode of this package and of other folders where that of Python is not to be written
         as it runs, or cannot be. A file that is not Python, as while it is edited, ends no set-up: who
         imports it is told."""
-        own = self.environment.root / "flexdyn_ros"
-        return [self.python, "-c", WRITE_BYTECODE, *map(str, (own, *folders))]
+        folders = self.environment.root / "flexdyn_ros", *folders
+        return [self.python, "-c", WRITE_BYTECODE, *map(str, folders)]
+
+    def output_of(self, code: str) -> str | None:
+        """What the environment's Python prints for a program; None if that fails."""
+        run = subprocess.run([self.python, "-c", code], capture_output=True, text=True, check=False)
+        return None if run.returncode else run.stdout.strip()
 
 
 class Wheels(Recipe):
     """No ROS 2 installation: its wheels, and the interfaces compiled into the virtual environment."""
 
     def steps(self) -> list[Step]:
-        version = self.environment.version
-        hashed = self.environment.hash_of
-        names = ("-kernels", "", "-ros", "-test", "-colcon")
-        lists = {name: f"scripts/requirements{name}.txt" for name in names}
+        hashed, version = self.environment.hash_of, self.environment.version
+        lists = {
+            name: f"scripts/requirements{name}.txt" for name in ("-kernels", "", "-ros", "-test", "-colcon")
+        }
         numbers = f"{hashed(lists['-kernels'])}-{version}"
         ros = f"{hashed(lists['-ros'])}-{version}"
         library = f"{hashed(lists[''])}-{numbers}-{ros}"
         interfaces = f"{hashed('flexdyn_interfaces')}-{ros}"
         package = f"{hashed('pyproject.toml', 'setup.py', 'setup.cfg')}-{version}"
         fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
-        compiled = ("interfaces", "control_msgs", "tf2_msgs")
         written = f"{hashed('flexdyn_ros')}-{package}-{interfaces}-{fallback}"
+        test = f"{hashed(lists['-test'], lists['-colcon'])}-{library}"
         return [
-            self.venv(),
             self.packages("kernel-packages", numbers, lists["-kernels"], after=("venv",)),
             self.packages("packages", library, lists["-ros"], lists[""], after=("kernel-packages",)),
-            self.step("interfaces", interfaces, self.build_interfaces, after=("packages",)),
+            self.step(
+                "interfaces", interfaces, partial(self.build, "flexdyn_interfaces"), after=("packages",)
+            ),
             *(
                 self.step(name, fallback, partial(self.build_fallback, name), after=("packages",))
-                for name in compiled[1:]
+                for name in FALLBACKS
             ),
             self.step("package", package, self.install_package, after=("packages",)),
-            self.step("bytecode", written, self.write_bytecode, after=("package", *compiled)),
+            self.step("bytecode", written, self.write_bytecode, after=("package", "interfaces", *FALLBACKS)),
             # the library's own once more: all versions have to agree; not while messages are compiled, for
             # the lark of FMPy takes the place of the lark-parser that their generators import
             self.packages(
-                "test-packages",
-                f"{hashed(lists['-test'], lists['-colcon'])}-{library}",
-                *(lists[name] for name in ("-ros", "", "-test", "-colcon")),
-                after=("package", *compiled),
+                "test-packages", test, *(lists[name] for name in ("-ros", "", "-test", "-colcon")),
+                after=("package", "interfaces", *FALLBACKS),
             ),
         ]  # fmt: skip
 
@@ -134,9 +136,11 @@ class Wheels(Recipe):
 
     def write_bytecode(self) -> Iterator[list[str]]:
         """Of this package and of messages that were compiled here; installers write that of the others."""
-        names = ("flexdyn_interfaces", "control_msgs", "tf2_msgs")
-        there = [path for name in names for path in self.environment.venv.glob(f"lib/*/site-packages/{name}")]
-        yield self.bytecode(*there)
+        places = [
+            self.environment.venv.glob(f"lib/*/site-packages/{name}")
+            for name in ("flexdyn_interfaces", *FALLBACKS)
+        ]
+        yield self.bytecode(*chain(*places))
 
     def check_compiler(self) -> None:
         compiler = os.environ.get("CXX", "c++")
@@ -162,14 +166,10 @@ class Wheels(Recipe):
         ]  # fmt: skip
         yield ["cmake", "--build", str(target), "--target", "install"]
 
-    def build_interfaces(self) -> Iterator[list[str]]:
-        yield from self.build("flexdyn_interfaces")
-
     def build_fallback(self, name: str) -> Iterator[list[str]]:
         """Our part of a package of messages, where the package itself is not there."""
         own = self.environment.stamps / f"own_{name}"
-        there = [self.python, "-c", f"import {name}"]
-        if own.exists() or subprocess.run(there, capture_output=True, check=False).returncode != 0:
+        if own.exists() or self.output_of(f"import {name}") is None:
             yield from self.build(f"fallback/{name}")
             own.touch()
 
@@ -180,8 +180,7 @@ class Installation(Recipe):
     venv_options = ("--system-site-packages",)
 
     def steps(self) -> list[Step]:
-        version = self.environment.version
-        hashed = self.environment.hash_of
+        hashed, version = self.environment.hash_of, self.environment.version
         library = f"{hashed('scripts/requirements-kernels.txt', 'scripts/requirements.txt')}-{version}"
         test = f"{hashed('scripts/requirements-test.txt')}-{library}"
         sources = (
@@ -194,7 +193,6 @@ class Installation(Recipe):
             f"--skip-keys '{BY_PIP}'"
         )
         return [
-            self.venv(),
             self.step("kernel-packages", library, lambda: self.install("-kernels", ""), after=("venv",)),
             self.step("test-packages", test, lambda: self.install("-test"), after=("kernel-packages",)),
             self.step("colcon", built, self.build, after=("kernel-packages",), hint=missing),
@@ -205,11 +203,10 @@ class Installation(Recipe):
 
         Of what else the system has, versions that are too old are not taken: Ubuntu 24.04 has matplotlib 3.6.
         """
-        numpy = [self.python, "-c", "import numpy; print(f'numpy=={numpy.__version__}')"]
-        found = subprocess.run(numpy, capture_output=True, text=True, check=False).stdout
+        numpy = self.output_of("import numpy; print(f'numpy=={numpy.__version__}')") or ""
         constraints = self.environment.venv / "constraints.txt"
         ours = (self.environment.root / "pyproject.toml").read_text()
-        constraints.write_text("".join(f"{line}\n" for line in (found.strip(), "pytest<9", *bounds(ours))))
+        constraints.write_text("".join(f"{line}\n" for line in (numpy, "pytest<9", *bounds(ours))))
         wanted = []
         for name in lists:
             text = (self.environment.root / f"scripts/requirements{name}.txt").read_text()
@@ -218,11 +215,10 @@ class Installation(Recipe):
         yield [self.python, "-m", "pip", "install", *options, *wanted]
 
     def build(self) -> Iterator[list[str]]:
-        there = [self.python, "-m", "colcon", "--help"]
-        if subprocess.run(there, capture_output=True, check=False).returncode != 0:
-            distribution = os.environ.get("ROS_DISTRO", "")
+        looked_for = "import importlib.util, sys; sys.exit(importlib.util.find_spec('colcon') is None)"
+        if self.output_of(looked_for) is None:
             remedy = "Debian, Ubuntu: apt install python3-colcon-common-extensions"
-            raise SetupError(f"ROS {distribution} is sourced, but colcon is missing", remedy)
+            raise SetupError(f"ROS {os.environ['ROS_DISTRO']} is sourced, but colcon is missing", remedy)
         yield [self.python, "-m", "colcon", "build", "--event-handlers", "console_direct+"]
         yield self.bytecode(self.environment.root / "install")
 
@@ -241,7 +237,7 @@ def kernels(environment: Environment, group: str, holder: str) -> Step:
     sources = environment.hash_of(*rooms, "scripts/requirements-kernels.txt")
     key = f"{sources}-{environment.version}"
     command = [str(environment.python), "-m", "flexdyn_ros.numerics.compiling.warmup", group]
-    path = os.pathsep.join([str(environment.root), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join(filter(None, [str(environment.root), os.environ.get("PYTHONPATH")]))
     return Step(
         "kernels",
         environment.cache / "ready" / f"{group}-{key}",

@@ -219,6 +219,19 @@ def test_a_waiting_set_up_says_within_two_seconds_what_it_waits_for(repository):
     assert waiting.returncode == 0
 
 
+def test_a_waiting_set_up_says_since_when_the_step_is_under_way(repository):
+    holder = at_the_gate(repository, "setup", FAKE_WAITS="cmake -G")
+    time.sleep(2.5)
+    waiting = repository.start("run", "true")
+    line = waiting.stderr.readline()
+    assert " since 0 s" not in line
+    assert " since 1 s" not in line
+    repository.open_gate()
+    for process in (holder, waiting):
+        process.communicate(timeout=60)
+    assert waiting.returncode == 0
+
+
 def test_a_killed_set_up_leaves_nothing_behind_that_keeps_others_waiting(repository):
     holder = at_the_gate(repository, "setup", FAKE_WAITS="cmake")
     child = repository.waiting()
