@@ -12,11 +12,12 @@ from typer.core import HAS_RICH, TyperGroup
 
 from flexdyn_ros import __version__
 
-#: each is a function, named like its module, of a folder of this package
+#: the modules of this package in which each is a function, by the names of the commands
 _PLACES = {
-    "check": "", "simulate": "", "compare": "", "expand": "convert.", "view": "", "derive": "", "schema": "",
-    "from-dh": "convert.", "compile": "convert.", "identify": "", "up": "ros.", "call": "ros.", "pub": "ros.",
-    "warm": "machine.", "study": "", "doctor": "machine.",
+    "check": "check", "simulate": "simulate", "compare": "compare", "expand": "describe", "view": "view",
+    "derive": "derive", "schema": "describe", "from-dh": "describe", "compile": "compile",
+    "identify": "identify", "up": "ros.up", "call": "ros.call", "pub": "ros.call", "warm": "machine",
+    "study": "study", "doctor": "machine",
 }  # fmt: skip
 COMMANDS = tuple(_PLACES)
 
@@ -30,9 +31,8 @@ class _Commands(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if super().__getitem__(name) is None:
             single = typer.Typer(add_completion=False)
-            function = name.replace("-", "_")
-            module = import_module(f"flexdyn_ros.cli.{_PLACES[name]}{function}")
-            single.command(name)(getattr(module, function))
+            module = import_module(f"flexdyn_ros.cli.{_PLACES[name]}")
+            single.command(name)(getattr(module, name.replace("-", "_")))
             self[name] = _with_brackets(typer.main.get_command(single))
         return super().__getitem__(name)
 
@@ -59,7 +59,7 @@ class _Lazy(TyperGroup):
 def _described(name: str) -> Any:
     """A command that does nothing, with the help of one whose module is read and not imported."""
     function = name.replace("-", "_")
-    module = f"flexdyn_ros.cli.{_PLACES[name]}{function}"
+    module = f"flexdyn_ros.cli.{_PLACES[name]}"
     source = find_spec(module).loader.get_source(module)  # type: ignore[union-attr]
     tree = ast.parse(source)
     (found,) = (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == function)

@@ -36,7 +36,7 @@ def test_help_shows_every_bracket_of_units_and_examples(flexdyn, name, monkeypat
     """Rich would take [s] and [elbow] for markup and leave them out."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERMINAL_WIDTH", "200")
-    module = importlib.import_module(f"flexdyn_ros.cli.{_PLACES[name]}{name.replace('-', '_')}")
+    module = importlib.import_module(f"flexdyn_ros.cli.{_PLACES[name]}")
     texts = [getattr(module, name.replace("-", "_")).__doc__]
     hints = get_type_hints(getattr(module, name.replace("-", "_")), include_extras=True)
     texts += [

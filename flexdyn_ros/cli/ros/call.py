@@ -1,4 +1,4 @@
-"""`flexdyn call`: asks a running server or simulator."""
+"""`flexdyn call` and `pub`: a request to a running node, and a message to whoever listens."""
 
 from __future__ import annotations
 
@@ -96,3 +96,26 @@ def fields_of(text: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise typer.BadParameter(f"{text!r} is not a mapping of fields", param_hint="YAML")
     return fields
+
+
+def pub(
+    topic: Annotated[str, typer.Argument(help="for example joint_commands")],
+    message: Annotated[
+        str, typer.Argument(metavar="YAML", help="fields, for example '{name: [elbow], effort: [2.0]}'")
+    ] = "{}",
+    kind: Annotated[
+        str, typer.Option("--type", help="for example sensor_msgs/msg/JointState; that of who listens")
+    ] = "",
+    namespace: Annotated[str, typer.Option("--namespace", help="of the topic")] = "",
+    times: Annotated[int, typer.Option("--times", min=1, help="how often to publish")] = 1,
+    rate: Annotated[float, typer.Option("--rate", min=1e-3, help="how often a second [Hz]")] = 10.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.0, help="seconds to wait for a listener")
+    ] = 5.0,
+) -> None:
+    """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
+    check_shared_memory()
+    with needs("rclpy", ROS):
+        from flexdyn_ros.nodes.ros.publisher import publish
+    heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)
+    messages.print(f"published {times} times to {heard} listeners")

@@ -1,4 +1,4 @@
-"""What this machine has of what flexdyn_ros uses: looked at without importing or changing anything."""
+"""`flexdyn doctor` and `warm`: what this machine has, what is missing, and kernels compiled in advance."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from ctypes.util import find_library
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import wrap
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 import flexdyn_ros
+from flexdyn_ros.cli.terminal import Json, messages, print_json, tables
 from flexdyn_ros.nodes.startup.surroundings import SHARED_MEMORY, shared_memory
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
@@ -212,3 +219,89 @@ def _pictures() -> Iterator[Finding]:
     browser = next((shutil.which(name) for name in browsers if shutil.which(name)), None)
     remedy = "" if browser else "flexdyn view shows its address: open it in a browser of another machine, too"
     yield Finding("pictures", "browser", "found" if browser else "optional", browser or "", remedy)
+
+
+_TITLES = {
+    "python": "Python",
+    "packages": "Packages",
+    "compiler": "Compiler",
+    "caches": "Caches",
+    "ros": "ROS 2",
+    "pictures": "Pictures",
+}
+_MARKS = {
+    "found": ("ok  ", "green"), "missing": ("MISS", "red"), "optional": ("none", "yellow"),
+    "told": ("    ", ""),
+}  # fmt: skip
+
+
+def doctor(as_json: Json = False) -> None:
+    """Look at Python, packages, compiler, caches, ROS 2 and graphics; exit code 1 if something is missing.
+
+    What is only needed for one purpose, such as ROS 2 for nodes, may be absent.
+    """
+    found = list(findings())
+    missing = [one for one in found if one.state == "missing"]
+    if as_json:
+        print_json({"findings": [asdict(one) for one in found], "healthy": not missing})
+    else:
+        _print(found)
+    if missing:
+        raise typer.Exit(1)
+
+
+def _print(found: list[Finding]) -> None:
+    topic = ""
+    for one in found:
+        if one.topic != topic:
+            topic = one.topic
+            tables.print(_TITLES[topic], style="bold")
+        tables.print(Text.assemble("  ", _MARKS[one.state], " "), end="")
+        _print_text(f"{one.name:<19}{one.value}".rstrip(), 7, 26)
+        if one.remedy:
+            _print_text(f"       -> {one.remedy}", 0, 10)
+
+
+def _print_text(text: str, begun: int, indent: int) -> None:
+    """A text behind so many columns, as lines between words, the later ones indented: paths stay whole."""
+    lines = wrap(
+        " " * begun + text, tables.width, subsequent_indent=" " * indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    tables.print("\n".join(lines)[begun:], soft_wrap=True)
+
+
+def warm(
+    groups: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GROUP]...", help="all (default), common, start, demo, or a pattern like 'continuum.*'"
+        ),
+    ] = None,
+    processes: Annotated[
+        int, typer.Option("--processes", min=1, help="processes that compile side by side")
+    ] = os.cpu_count() or 1,
+) -> None:
+    """Compile the kernels that are not in the cache yet, so that first calls take milliseconds."""
+    from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+    from flexdyn_ros.numerics.compiling.warmup import WarmUpError, warm_up
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=messages, transient=True) as progress:
+        task = progress.add_task("compiling kernels", total=None, last="")
+
+        def report(name: str, seconds: float, done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total, last=f"{name} {seconds:.1f} s")
+
+        try:
+            seconds = warm_up(report, processes, groups or ("all",))
+        except WarmUpError as error:
+            messages.print(str(error), style="red", soft_wrap=True)
+            raise typer.Exit(1) from None
+    messages.print(f"kernels ready after {seconds:.1f} s, kept in {cache_folder()}", soft_wrap=True)

@@ -1,1 +1,0 @@
-"""Commands that write a robot in another form."""

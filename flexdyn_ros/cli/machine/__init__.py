@@ -1,1 +1,0 @@
-"""Commands about this machine: what is installed, what is compiled."""
