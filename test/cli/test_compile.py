@@ -109,7 +109,7 @@ def test_every_command_that_loads_a_robot_takes_the_same_options():
     shared = {"config": terminal.Config, "settings": terminal.Settings, "rigid": terminal.Rigid}
     loading = []
     for name in COMMANDS:
-        module = import_module(f"flexdyn_ros.cli.{_PLACES[name]}{name.replace('-', '_')}")
+        module = import_module(f"flexdyn_ros.cli.{_PLACES[name]}")
         function = getattr(module, name.replace("-", "_"))
         if "robot" not in inspect.signature(function).parameters:
             continue
