@@ -10,6 +10,8 @@ pytest.importorskip("flexdyn_interfaces.msg")
 
 from hydraulic_cylinders import cylinder  # noqa: E402
 
+from flexdyn_ros.description import read  # noqa: E402
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics  # noqa: E402
 from flexdyn_ros.nodes import doubles  # noqa: E402
 from flexdyn_ros.simulation.live.hydraulic_policy import (  # noqa: E402
     Actuation,
@@ -290,10 +292,12 @@ def test_random_messages_leave_finite_states_and_positive_pressures():
 
 
 def test_ranges_come_from_the_description():
-    hydraulics = cylinder(6)
-    ranges = ranges_of(hydraulics, 2.0)
-    np.testing.assert_allclose(ranges.longest, 1.7)
+    ranges = ranges_of(Hydraulics.of(read("stewart_1t")), 2.0)
     np.testing.assert_allclose(ranges.largest_force, 25e3)
+    # without limits of the sliders, what the supply can push
+    ranges = ranges_of(cylinder(6), 2.0)
+    np.testing.assert_allclose(ranges.longest, 1.7)
+    np.testing.assert_allclose(ranges.largest_force, np.pi / 4.0 * 0.05**2 * 160e5)
 
 
 # ---- lockstep: time goes by the leg states ----
