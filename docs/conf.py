@@ -26,12 +26,13 @@ root_doc = "docs/index"
 include_patterns = [
     "docs/**",
     "README.md",
+    "CHANGELOG.rst",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "examples/README.md",
     "benchmarks/README.md",
 ]
-# folders that are not even looked into
+# folders and files that are not even looked into
 exclude_patterns = [".*", "build", "install", "log", "out", "test", "flexdyn_ros", "flexdyn_interfaces"]
 
 myst_heading_anchors = 4
@@ -63,7 +64,10 @@ html_css_files = ["pages.css"]
 mathjax_path = mathjax.name
 
 html_theme = "furo"
-html_title = "flexdyn_ros"
+html_title = f"flexdyn_ros {version}"
+# index.html at the root of the build leads to the front page; page.html: the end of every page
+templates_path = ["templates"]
+html_additional_pages = {"index": "front.html"}
 html_show_copyright = False
 html_show_sphinx = False
 pygments_style = "friendly"

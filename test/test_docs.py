@@ -1,6 +1,7 @@
 """The pages of the documentation build without a warning and fit phones; their generated parts are there."""
 
 import importlib.util
+import io
 import pkgutil
 import re
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from browser import browser
-from PIL import Image
+from PIL import Image, ImageStat
 
 import flexdyn_ros
 
@@ -42,6 +43,79 @@ def test_pages_build_without_warnings(pages):
     assert "api/index.html" in front
     pages_carry_their_mathjax(pages)
     assert sorted(public_names() - documented_names(pages)) == []
+
+
+def written(pages):
+    """The pages that are written from a source, in order."""
+    made = {"genindex", "py-modindex", "search", "index"}
+    every = (p for p in pages.rglob("*.html") if "_static" not in p.parts)
+    return sorted(p for p in every if p.parent != pages or p.stem not in made)
+
+
+def test_the_root_of_the_build_leads_to_the_front_page(pages):
+    (target,) = re.findall(
+        r'http-equiv="refresh" content="0; url=([^"]+)"', (pages / "index.html").read_text()
+    )
+    assert (pages / target).is_file()
+
+
+def test_the_menu_has_at_most_eight_folded_groups(pages):
+    front = (pages / "docs" / "index.html").read_text()
+    menu = front[front.index('class="sidebar-tree"') : front.index('<div class="main">')]
+    assert 4 <= len(re.findall(r'class="toctree-l1\b', menu)) <= 8
+    assert len(re.findall(r'class="toctree-checkbox"', menu)) >= 4
+    assert "checked" not in menu
+    assert 'class="caption"' not in menu
+
+
+def test_every_page_has_a_title_of_its_own_version_changelog_and_source(pages):
+    titles = {}
+    for path in written(pages):
+        text = path.read_text()
+        (title,) = re.findall(r"<title>(.*?)</title>", text[: text.index("</head>")], flags=re.DOTALL)
+        assert titles.setdefault(title, path) == path, f"{path} and {titles[title]}: {title}"
+        end = text[text.index('class="about-page"') :]
+        assert f"flexdyn_ros {flexdyn_ros.__version__}" in end
+        links = re.findall(r'href="([^"]+)"', end[: end.index("</p>")])
+        assert Path(links[0]).name in ("CHANGELOG.html", "#")
+        assert links[-1].endswith(".txt")
+        assert (path.parent / links[-1]).is_file()
+
+
+#: of equations with a number: whether it is beside the equation, at its right
+NUMBERS = """() => [...document.querySelectorAll('div.math > span.eqno')].map((number) => {
+  const box = number.getBoundingClientRect();
+  const equation = number.parentElement.querySelector('mjx-container').getBoundingClientRect();
+  const middle = (box.top + box.bottom) / 2;
+  return equation.right <= box.left && equation.top < middle && middle < equation.bottom;
+})"""
+
+
+def test_numbers_of_equations_stand_beside_them(pages):
+    with browser() as chrome:
+        sheet = chrome.new_page(viewport={"width": 390, "height": 844})
+        for width in (390, 1440):
+            sheet.set_viewport_size({"width": width, "height": 900})
+            sheet.goto((pages / "docs" / "theory" / "flexible_links.html").as_uri())
+            sheet.evaluate(TYPESET)
+            beside = sheet.evaluate(NUMBERS)
+            assert len(beside) > 4
+            assert all(beside)
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "theory/modes", "theory/mobile", "viewer", "tutorials/bending_arm"]
+)
+def test_dark_pages_have_no_white_boxes(pages, name):
+    with browser() as chrome:
+        sheet = chrome.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark")
+        sheet.goto((pages / "docs" / f"{name}.html").as_uri())
+        sheet.evaluate(TYPESET)
+        pictures = sheet.locator("article img")
+        assert pictures.count() > 0
+        for number in range(pictures.count()):
+            drawn = Image.open(io.BytesIO(pictures.nth(number).screenshot())).convert("L")
+            assert ImageStat.Stat(drawn).median[0] < 205, f"{name}: picture {number}"
 
 
 def public_names():
@@ -105,7 +179,7 @@ def test_pages_fit_phones_and_desks(pages):
     counted = 0
     with browser() as chrome:
         sheet = chrome.new_page(viewport={"width": 390, "height": 844})
-        for path in sorted(p for p in pages.rglob("*.html") if "_static" not in p.parts):
+        for path in [*written(pages), pages / "search.html", pages / "genindex.html"]:
             sheet.set_viewport_size({"width": 390, "height": 844})
             sheet.goto(path.as_uri())
             sheet.evaluate(TYPESET)

@@ -91,7 +91,7 @@ def test_contents_list_pages_that_exist_and_every_page_is_listed():
     listed = {ROOT / "docs" / "index.md"}
     for page in (ROOT / "docs").rglob("*.md"):
         for entry in contents(page.read_text()):
-            pages = list(page.parent.glob(f"{entry}.md"))
+            pages = [*page.parent.glob(f"{entry}.md"), *page.parent.glob(f"{entry}.rst")]
             assert pages, f"{name_of(page)}: {entry}"
             listed |= {one.resolve() for one in pages}
     assert set((ROOT / "docs").rglob("*.md")) <= listed

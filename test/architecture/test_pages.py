@@ -25,6 +25,8 @@ EXECUTED_FOLDERS = ("tutorials", "how-to", "coming_from")
 #: pages that are executed; on all others commands are parsed
 EXECUTED = [
     ROOT / "README.md",
+    ROOT / "docs" / "index.md",
+    ROOT / "docs" / "getting_started.md",
     *(page for folder in EXECUTED_FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
 ]
 PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
