@@ -30,7 +30,11 @@ class Bench:
 
     def __init__(self, samples, cost, **options):
         self.clock, self.slices, self.results = Clock(), [], []
-        self.job = Job(self.work(samples, cost), self.results.append, clock=self.clock, **options)
+        self.job = Job(self.work(samples, cost), self.keep, clock=self.clock, **options)
+
+    def keep(self, job, result):
+        assert job is self.job
+        self.results.append(result)
 
     def work(self, samples, cost):
         def piece(part):
@@ -119,7 +123,7 @@ def test_work_whose_samples_cost_unlike_keeps_to_its_budget(samples, cost, budge
         clock.now += sum(cost(i) for i in range(part.start, part.stop))
         return (np.zeros(part.stop - part.start),)
 
-    job = Job(in_slices(samples, piece), results.append, budget=budget, clock=clock)
+    job = Job(in_slices(samples, piece), lambda _, result: results.append(result), budget=budget, clock=clock)
     while not job.advance():
         pass
     assert clock.now < 10.0
@@ -146,5 +150,5 @@ def test_what_work_runs_into_is_its_result():
         raise FlexdynError("it is broken")
 
     results = []
-    assert Job(broken(), results.append, clock=Clock()).advance()
+    assert Job(broken(), lambda _, result: results.append(result), clock=Clock()).advance()
     assert str(results[0]) == "it is broken"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -80,11 +81,9 @@ class RequestScheduler:
     def look_for_clients(self) -> None:
         """Stop the work on requests of services that have no client any more; to be called now and then by
         the thread that spins."""
-        counts: dict[str, int] = {}
+        count = cache(self._node.count_clients)
         for job, awaited in list(self._jobs.items()):
-            if awaited.name not in counts:
-                counts[awaited.name] = self._node.count_clients(awaited.name)
-            if counts[awaited.name]:
+            if count(awaited.name):
                 awaited.is_seen = True
             elif awaited.is_seen or time.monotonic() - awaited.since > UNSEEN:
                 job.stop("stopped because the service's last client has gone")
@@ -118,7 +117,7 @@ class RequestScheduler:
         executor = self._node.executor
         done: Future = Future(executor=executor)
 
-        def finish(result: Any) -> None:
+        def finish(job: Job, result: Any) -> None:
             if isinstance(result, Exception):
                 result = refusal(service, result)
             elif result.success:
@@ -137,7 +136,7 @@ class RequestScheduler:
             is_long=self._costs.of(service, request, size, unknown) > SHORT,
         )
         if complaint := self._complaint(job.samples):
-            finish(RequestError(complaint))
+            finish(job, RequestError(complaint))
         else:
             self._jobs[job] = _Awaited(self._node.resolve_service_name(f"~/{service.name}"))
             self._line_up(job)

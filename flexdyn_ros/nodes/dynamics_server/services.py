@@ -100,7 +100,7 @@ def refusal(service: Service, error: Exception) -> Any:
 
 
 def _verb(robot: Any, name: str) -> Callable[..., Any]:
-    verb = getattr(robot, name, None)
+    verb: Callable[..., Any] | None = getattr(robot, name, None)
     if verb is None:
         raise UnsupportedError(f"robots of kind '{robot.kind}' do not offer {name}")
     return verb

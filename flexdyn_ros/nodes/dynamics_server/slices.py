@@ -17,7 +17,7 @@ SLICE = 0.005
 #: a slice has at most this many times the samples of the one before it
 GROWTH = 8
 #: seconds of work after which a job is no longer a short one
-SHORT = 0.05
+SHORT = 0.02
 #: share of the budget after which the time of the whole is foretold
 FORETOLD = 0.02
 
@@ -86,8 +86,8 @@ class Job:
         Yields its progress, is sent the size of the next slice, returns what `done` is called with. When it
         is to stop, a StoppedError is thrown into it.
     done : callable
-        Called with the result, or with the exception that ended the work, by the thread that made the last
-        slice.
+        Called with this job and the result, or the exception that ended the work, by the thread that made the
+        last slice. It does not hold the job itself: what a request and its response hold is freed at once.
     samples : int
         Of the request, for the bounds of the queue.
     budget : float
@@ -101,7 +101,7 @@ class Job:
     def __init__(
         self,
         work: Work,
-        done: Callable[[Any], None],
+        done: Callable[[Job, Any], None],
         *,
         samples: int = 1,
         budget: float = inf,
@@ -141,15 +141,14 @@ class Job:
             took = self._clock() - begin
             self.spent += took
             self._learn(before, took)
-            complaint = self._complaint()
-            if complaint:
+            if complaint := self._complaint():
                 self._progress = self._work.throw(StoppedError(complaint))
         except StopIteration as end:
             self.spent += max(0.0, self._clock() - begin)
-            self._done(end.value)
+            self._done(self, end.value)
             return True
         except Exception as error:  # noqa: BLE001  what one request runs into must not end the others
-            self._done(error)
+            self._done(self, error)
             return True
         return False
 
