@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from rclpy.node import Node
 from rclpy.task import Future
 
 from flexdyn_interfaces.srv import InverseDynamics
@@ -15,6 +16,7 @@ from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
 from flexdyn_ros.nodes.ros.managed import executable
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
 
 ZERO, STATIC = 1, 2
@@ -27,7 +29,7 @@ class ServiceLaw(Law):
     and leaves them free to accelerate.
     """
 
-    def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:
+    def __init__(self, node: Node, robot: Robot, joints: tuple[str, ...], settings: Any) -> None:
         self._node, self._robot, self._settings = node, robot, settings
         self.gains = Gains(node, robot, joints, settings, of_inertia=False)
         elastic = set(StaticShape(robot).q.tolist())

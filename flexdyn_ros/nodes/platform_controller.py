@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -26,7 +24,7 @@ class PlatformController(FeedForwardController):
     Without a trajectory it holds the pose that the legs have at their first state.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("platform_controller", PlatformControllerParameters, **options)
 
     def prepare(self, robot: Robot) -> Callbacks:

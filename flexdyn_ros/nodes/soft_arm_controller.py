@@ -48,7 +48,7 @@ class SoftArmController(FeedForwardController):
     thread of their own and begin when they are; states are answered meanwhile.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__("soft_arm_controller", SoftArmControllerParameters, **options)
         self._solver = Background(self, self._on_solved, self.refuse)
         self._stand: Stand | None = None
@@ -69,7 +69,7 @@ class SoftArmController(FeedForwardController):
             "~/joint_trajectory": self._on_joint_trajectory,
         }
 
-    def _range_of(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _range_of(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest forces of the actuators (nu,) [N]; whether they come from pressures."""
         forces: tuple[np.ndarray, np.ndarray] | None = robot.pressure_forces
         output = self._settings.output

@@ -62,7 +62,7 @@ class Reach:
 
     def values(self, q: np.ndarray) -> np.ndarray:
         """Slider values (nv,) of q (nq,), within the sliders."""
-        return np.clip(self._robot.difference(self._neutral, q), self.lower, self.upper)
+        return np.asarray(np.clip(self._robot.difference(self._neutral, q), self.lower, self.upper))
 
 
 def magnified(robot: Robot, q: np.ndarray, factor: float) -> np.ndarray:

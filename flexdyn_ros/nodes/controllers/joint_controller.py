@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -23,6 +24,7 @@ from flexdyn_ros.nodes.interfaces.follow_trajectory import (
     declared_tolerances,
 )
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import (
     JointLimits,
     JointPath,
@@ -83,7 +85,7 @@ class Gains:
     """
 
     def __init__(
-        self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any, of_inertia: bool
+        self, node: Node, robot: Robot, joints: tuple[str, ...], settings: Any, of_inertia: bool
     ) -> None:
         self._family = settings.families[0]
         self._given = declare_family(node, self._family, joints)
@@ -162,7 +164,7 @@ class JointController(Controller):
     joint state.
     """
 
-    def __init__(self, name: str, record: type, make_law: Callable[..., Law], **options: Any) -> None:
+    def __init__(self, name: str, record: type, make_law: Callable[..., Law], **options: object) -> None:
         super().__init__(name, record, **options)
         self._make_law = make_law
         self._law: Any = None
@@ -171,7 +173,7 @@ class JointController(Controller):
 
     # ---- what `Controller` asks for ----
 
-    def prepare(self, robot: Any) -> Callbacks:
+    def prepare(self, robot: Robot) -> Callbacks:
         actuated = tuple(c.name for c in robot.coordinates if c.actuated and not c.prescribed)
         self._joints = self._settings.joints or actuated
         for joint in self._joints:

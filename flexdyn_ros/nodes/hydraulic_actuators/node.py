@@ -99,7 +99,7 @@ class HydraulicActuators(ManagedNode):
         """Seconds of the node's clock; in lockstep, of the last leg state, and inf before the first."""
         if self._settings.lockstep:
             return inf if self._stamp is None else self._stamp[0] + 1e-9 * self._stamp[1]
-        return self.get_clock().now().nanoseconds * 1e-9
+        return float(self.get_clock().now().nanoseconds) * 1e-9
 
     def _forget_time(self) -> None:
         """Lockstep: no leg state has come yet."""
@@ -218,14 +218,14 @@ class HydraulicActuators(ManagedNode):
 
     # ---- services and health ----
 
-    def _on_reset(self, request: Any, response: Any) -> Any:
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._actuation.reset()
         self._forget_time()
         response.success, response.message = True, "valves closed, waiting for leg state and command"
         self.get_logger().info(f"reset: {response.message}")
         return response
 
-    def _on_enable(self, request: Any, response: Any) -> Any:
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._actuation.enabled = request.data
         word = "enabled" if request.data else "disabled: valves close"
         counters = self._actuation.counters

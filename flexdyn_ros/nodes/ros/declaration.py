@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from flexdyn_ros.description.language.vocabulary import Attribute, declared, rule_of
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
 
 Record = TypeVar("Record")
 
@@ -48,12 +51,12 @@ def names_of(record: type) -> tuple[str, ...]:
     return tuple(attribute.name for attribute in rule_of(record).attributes)
 
 
-def given_names(node: Any) -> tuple[str, ...]:
+def given_names(node: Node) -> tuple[str, ...]:
     """Names of the parameters that a node was given from outside, declared or not."""
     return tuple(node._parameter_overrides)
 
 
-def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | None = None) -> Record:
+def declare(node: Node, record: type[Record], prefix: str = "", *, only: type | None = None) -> Record:
     """Declare every parameter of `record` on an rclpy node and return the values found.
 
     Parameters
@@ -87,7 +90,7 @@ def check_changes(record: type, changes: list[Any]) -> dict[str, Any]:
     return {live[each.name][0]: _checked(each.name, each.value, live[each.name][1]) for each in known}
 
 
-def declare_family(node: Any, of: ParameterGroup, names: Iterable[str]) -> dict[str, float]:
+def declare_family(node: Node, of: ParameterGroup, names: Iterable[str]) -> dict[str, float]:
     """Declare the parameters of a family for these coordinates; values by name below the prefix.
 
     names: a mapping where the defaults depend on the coordinate.
@@ -145,7 +148,7 @@ def _check_least(name: str, value: float, about: Attribute) -> None:
         raise ParameterError(f"parameter {name} is {value}, expected at least {about.least:g}{also}")
 
 
-def _declare_one(node: Any, name: str, about: Attribute, default: object = None) -> Any:
+def _declare_one(node: Node, name: str, about: Attribute, default: object = None) -> Any:
     from rclpy.exceptions import (
         InvalidParameterTypeException,
         InvalidParameterValueException,
@@ -171,7 +174,7 @@ def _declare_one(node: Any, name: str, about: Attribute, default: object = None)
     return _checked(name, value, about)
 
 
-def _accept_integers(node: Any, name: str, default: object) -> None:
+def _accept_integers(node: Node, name: str, default: object) -> None:
     """`step: 1` in a file is an integer for ROS; where a number is meant it is taken as one."""
     from rclpy.parameter import Parameter
 

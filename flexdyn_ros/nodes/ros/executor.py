@@ -18,6 +18,7 @@ from rclpy.executors import (
     SingleThreadedExecutor,
     TimeoutException,
 )
+from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.timer import Timer
 
@@ -39,7 +40,7 @@ class EnduringExecutor(SingleThreadedExecutor):
         Whose logger tells what failed; it is added.
     """
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         super().__init__(context=node.context)
         self._node = node
         self.add_node(node)

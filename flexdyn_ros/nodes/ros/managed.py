@@ -53,7 +53,7 @@ class ManagedNode(LifecycleNode):
     destroyed at cleanup.
     """
 
-    def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
+    def __init__(self, name: str, autostart: bool | None = None, **options: object) -> None:
         super().__init__(name, **options)
         self._kind = name
         #: between activation and deactivation: what a managed node offers, it offers then

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+
+from rclpy.node import Node
 
 #: seconds without a message that are reported, and between looks: together well below two seconds
 LONGEST, INTERVAL = 0.75, 0.25
@@ -24,7 +25,7 @@ class Silence:
         What the node does meanwhile.
     """
 
-    def __init__(self, node: Any, topic: str, consequence: str) -> None:
+    def __init__(self, node: Node, topic: str, consequence: str) -> None:
         self._node, self._topic, self._consequence = node, topic, consequence
         self._is_told = self._has_heard = False
         self.begin()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import Wrench, WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
@@ -159,10 +159,10 @@ class Simulator(ManagedNode):
             for topic, take in extra.inputs.items():
                 self.subscribe(topic, self._between_ticks(take))
 
-    def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
+    def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[object], None]:
         """A callback of a family's input, between two ticks."""
 
-        def heard(message: Any) -> None:
+        def heard(message: object) -> None:
             try:
                 with self._pace.between_ticks():
                     take(message, self._simulation)
@@ -226,7 +226,7 @@ class Simulator(ManagedNode):
     def _on_array(self, message: Float64MultiArray) -> None:
         self._take(self._simulation.buffer.take_array, message)
 
-    def _take(self, take: Any, message: Any) -> None:
+    def _take(self, take: Callable[..., None], message: object) -> None:
         try:
             take(message, self._simulation.stepper.t, time.monotonic())
             self._simulation.clear_drive()
@@ -251,7 +251,7 @@ class Simulator(ManagedNode):
     def _tell_rejection(self, error: Exception) -> None:
         self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
 
-    def _load(self, frame: str, axes: str | None, wrench: Any, duration: float) -> None:
+    def _load(self, frame: str, axes: str | None, wrench: Wrench, duration: float) -> None:
         simulation = self._simulation
         # refuses what is no frame; sections LINK@station are frames too
         simulation.robot.frames(simulation.robot.neutral(), [frame] if axes is None else [frame, axes])
@@ -263,7 +263,7 @@ class Simulator(ManagedNode):
 
     # ---- services ----
 
-    def _on_reset(self, request: Any, response: Any) -> Any:
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._steps.end("reset")
         with self._pace.between_ticks():
             self._simulation.reset()
@@ -279,7 +279,7 @@ class Simulator(ManagedNode):
         if self.is_active and not self._user_paused:
             self._pace.resume()
 
-    def _on_pause(self, request: Any, response: Any) -> Any:
+    def _on_pause(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._steps.end("pause")
         self._user_paused = self._paused_at_start = True
         self._pace.pause()
@@ -288,13 +288,13 @@ class Simulator(ManagedNode):
         return response
 
     @_answering
-    def _on_resume(self, request: Any, response: Any) -> None:
+    def _on_resume(self, request: Trigger.Request, response: Trigger.Response) -> None:
         self._check_readiness()
         self._user_paused = False
         self._pace.resume()
         response.message = f"running from {self._simulation.stepper.t:.6f} s"
 
-    async def _on_step(self, request: Any, response: Any) -> Any:
+    async def _on_step(self, request: srv.Step.Request, response: srv.Step.Response) -> srv.Step.Response:
         """Pause, apply, advance, return the state."""
         try:
             self._check_robot(request.robot)
@@ -322,7 +322,7 @@ class Simulator(ManagedNode):
                     while (found := entity.handle.take_message(entity.msg_type, entity.raw)) is not None:
                         entity.callback(found[0])
 
-    def _take_efforts(self, request: Any) -> None:
+    def _take_efforts(self, request: srv.Step.Request) -> None:
         efforts, robot = request.efforts, self._simulation.robot
         if not len(efforts) and not request.effort_names:
             return
@@ -333,12 +333,12 @@ class Simulator(ManagedNode):
             self._simulation.buffer.take_efforts(tau)
 
     @_answering
-    def _on_get_dynamics_state(self, request: Any, response: Any) -> None:
+    def _on_get_dynamics_state(self, request: srv.GetState.Request, response: srv.GetState.Response) -> None:
         with self._pace.between_ticks():
             response.state = self._telemetry.state()
 
     @_answering
-    def _on_set_dynamics_state(self, request: Any, response: Any) -> None:
+    def _on_set_dynamics_state(self, request: srv.SetState.Request, response: srv.SetState.Response) -> None:
         q, v = read_state(self._simulation.robot, request.state)
         check_state(self._simulation.robot, q, v)
         with self._pace.between_ticks():
@@ -347,7 +347,7 @@ class Simulator(ManagedNode):
         self._go_on()
 
     @_answering
-    def _on_apply_wrench(self, request: Any, response: Any) -> None:
+    def _on_apply_wrench(self, request: srv.ApplyWrench.Request, response: srv.ApplyWrench.Response) -> None:
         duration = duration_seconds(request.duration)
         if duration < 0.0:
             raise RequestError(f"duration is {duration} s, expected at least 0")
@@ -355,7 +355,7 @@ class Simulator(ManagedNode):
         self._load(wrench.frame, wrench.axes or None, wrench.wrench, duration or inf)
 
     @_answering
-    def _on_set_payload(self, request: Any, response: Any) -> None:
+    def _on_set_payload(self, request: srv.SetPayload.Request, response: srv.SetPayload.Response) -> None:
         if not self._pace.paused:
             raise RequestError("the simulation runs, expected it to be paused")
         payload = read_payload(self._simulation.robot, request)

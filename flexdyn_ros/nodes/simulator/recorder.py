@@ -16,6 +16,7 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.bag import Bag
 from flexdyn_ros.simulation.recordings.cdr import first_stamp
 from flexdyn_ros.simulation.recordings.topics import RUN_NOTE, note_robot, run_note
@@ -65,7 +66,7 @@ class Recorder:
     def __init__(
         self,
         path: str,
-        robot: Any,
+        robot: Robot,
         tell: Callable[[str], None] = lambda text: None,
         *,
         method: str = "",

@@ -9,6 +9,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
+from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
@@ -43,7 +44,7 @@ class Telemetry:
     """
 
     def __init__(
-        self, node: Any, simulation: Simulation, settings: SimulatorParameters, now: Callable[[], int]
+        self, node: Node, simulation: Simulation, settings: SimulatorParameters, now: Callable[[], int]
     ) -> None:
         robot = simulation.robot
         self._simulation, self._settings, self._now = simulation, settings, now

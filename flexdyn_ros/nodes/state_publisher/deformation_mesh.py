@@ -118,9 +118,8 @@ class DeformationMesh:
             shown = self._velocities(seconds_of(stamp), links)
         else:
             shown = [getattr(bent, colour) for bent in links]
-        return max(
-            lengths(x.reshape(len(x), -1), tube.value) for x, tube in zip(shown, self._tubes, strict=True)
-        )
+        pairs = zip(shown, self._tubes, strict=True)
+        return max(float(lengths(x.reshape(len(x), -1), tube.value)) for x, tube in pairs)
 
     def _velocities(self, time: float, links: Sequence[Bent]) -> list[np.ndarray]:
         """By the difference to the message before, (k, 3) per link; zeros after a pause."""

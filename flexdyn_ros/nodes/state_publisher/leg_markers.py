@@ -11,6 +11,7 @@ from visualization_msgs.msg import Marker
 
 from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.nodes.state_publisher.scenery import TEXT, new_marker
+from flexdyn_ros.robot.verbs import Robot
 
 #: of legs that push and that pull
 PUSH, PULL = (0.80, 0.25, 0.15, 1.0), (0.15, 0.35, 0.75, 1.0)
@@ -34,7 +35,7 @@ class LegMarkers:
         By name of the leg: force on the rod, positive pushing [N], and pressures [Pa absolute].
     """
 
-    def __init__(self, robot: Any, prefix: str) -> None:
+    def __init__(self, robot: Robot, prefix: str) -> None:
         legs = appearance_of(robot.description).legs
         self._frames = {name: prefix + rod for name, (_, rod) in legs.items()}
         q = robot.neutral()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.around.surroundings import Palette
+
+if TYPE_CHECKING:
+    from viser import SceneApi
 
 CELL, SURFACE = (214, 218, 224), (140, 143, 150)
 #: the floor is so far below the robot, the shadow and the ground each so far below it [sizes of the robot]
@@ -26,7 +29,7 @@ class Floor:
     picture is rendered in software.
     """
 
-    def __init__(self, scene: Any, low: np.ndarray, high: np.ndarray, palette: Palette) -> None:
+    def __init__(self, scene: SceneApi, low: np.ndarray, high: np.ndarray, palette: Palette) -> None:
         size = float(np.max(high - low))
         cell = 10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0))
         self.height = float(min(low[2], 0.0)) - DEEP * size
@@ -63,7 +66,9 @@ def _crossing(middle: np.ndarray, at: np.ndarray, reach: float) -> np.ndarray:
     ends = np.tile(np.stack((cuts[:-1], cuts[1:]), axis=-1), (len(at), 1))
     both = np.repeat(at, CUTS - 1)[:, None].repeat(2, axis=1)
     flat = np.concatenate((np.stack((ends, both), -1), np.stack((both, ends), -1)))
-    return middle + np.concatenate((flat, np.zeros((*flat.shape[:2], 1))), axis=-1)
+    lines: np.ndarray = np.concatenate((flat, np.zeros((*flat.shape[:2], 1))), axis=-1)
+    lines += middle
+    return lines
 
 
 class Road:
@@ -79,7 +84,7 @@ class Road:
         Of the robot [m].
     """
 
-    def __init__(self, scene: Any, robot: Robot, appearance: Appearance, size: float) -> None:
+    def __init__(self, scene: SceneApi, robot: Robot, appearance: Appearance, size: float) -> None:
         assert appearance.road is not None
         self._scene, self._robot, self._size, self._road = scene, robot, size, appearance.road
         #: to both sides [m]
@@ -121,7 +126,7 @@ class Road:
 
     def ground(self, x: np.ndarray) -> np.ndarray:
         """Heights of the ribbon at abscissas x (n,) [m]; beyond its ends, theirs."""
-        return np.interp(x, self._profile[:, 0], self._profile[:, 2])
+        return np.asarray(np.interp(x, self._profile[:, 0], self._profile[:, 2]))
 
 
 def ribbon(points: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:

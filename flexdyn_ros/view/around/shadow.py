@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import PIECES
 from flexdyn_ros.view.server.page import EXACT
+
+if TYPE_CHECKING:
+    from viser import SceneApi
 
 #: along the ground, for each metre of height
 SLANT = np.array([0.2, 0.25])
@@ -37,7 +40,7 @@ class Shadow:
 
     def __init__(
         self,
-        scene: Any,
+        scene: SceneApi,
         shown: ShownRobot,
         ground: Callable[[np.ndarray], np.ndarray],
         colour: tuple[int, int, int],

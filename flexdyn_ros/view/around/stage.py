@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from flexdyn_ros.view.around.ground import DEEP, Floor, Road
 from flexdyn_ros.view.around.shadow import Shadow
 from flexdyn_ros.view.around.surroundings import DARK, LIGHT, Palette, Surroundings
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+
+if TYPE_CHECKING:
+    from viser import SceneApi
 
 #: light from above, and from all sides
 SUN, SKY = 3.0, 1.1
@@ -32,7 +35,7 @@ class Stage:
     """
 
     def __init__(
-        self, scene: Any, shown: ShownRobot, low: np.ndarray, high: np.ndarray, *, rich: bool
+        self, scene: SceneApi, shown: ShownRobot, low: np.ndarray, high: np.ndarray, *, rich: bool
     ) -> None:
         _add_light(scene)
         self._size = size = float(np.max(high - low))
@@ -89,7 +92,7 @@ class Stage:
             self.shadow.recolour(self._shade(palette))
 
 
-def _add_light(scene: Any) -> None:
+def _add_light(scene: SceneApi) -> None:
     """The sun and the sky, in place of two suns and an environment to mirror: each costs every pixel much
     where pictures are rendered in software."""
     scene.set_up_direction("+z")

@@ -3,11 +3,14 @@ software."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.view.server.page import EXACT
+
+if TYPE_CHECKING:
+    from viser import SceneApi
 
 Colour = tuple[int, int, int]
 
@@ -62,7 +65,7 @@ class Surroundings:
         Of the robot [m].
     """
 
-    def __init__(self, scene: Any, middle: np.ndarray, size: float, palette: Palette) -> None:
+    def __init__(self, scene: SceneApi, middle: np.ndarray, size: float, palette: Palette) -> None:
         size = min(size, FARTHEST / (DISC * GROWTH**RINGS))
         ring, faces = _ring()
         inner = DISC * size * GROWTH ** np.arange(-1.0, RINGS)
@@ -99,7 +102,7 @@ class Surroundings:
 
 
 def _instances(
-    scene: Any, name: str, vertices: np.ndarray, faces: np.ndarray, at: np.ndarray, scales: np.ndarray,
+    scene: SceneApi, name: str, vertices: np.ndarray, faces: np.ndarray, at: np.ndarray, scales: np.ndarray,
     options: dict[str, object],
 ) -> Any:  # fmt: skip
     count = len(scales)
@@ -112,7 +115,8 @@ def _instances(
 
 def _between(first: Colour, last: Colour, count: int) -> np.ndarray:
     share = np.linspace(0.0, 1.0, count)[:, None]
-    return np.rint((1.0 - share) * np.array(first) + share * np.array(last)).astype(np.uint8)
+    colours: np.ndarray = np.rint((1.0 - share) * np.array(first) + share * np.array(last))
+    return colours.astype(np.uint8)
 
 
 def _circle() -> np.ndarray:

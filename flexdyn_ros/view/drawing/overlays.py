@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, rest_of
+
+if TYPE_CHECKING:
+    from viser import SceneApi
 
 #: colours of arrows
 COLOURS = {
@@ -33,7 +36,7 @@ def names_of(robot: Robot) -> dict[str, str]:
 class Overlays:
     """All that may be laid over a robot of a size [m] in the scene of a server."""
 
-    def __init__(self, scene: Any, robot: Robot, size: float) -> None:
+    def __init__(self, scene: SceneApi, robot: Robot, size: float) -> None:
         self._robot, self._size = robot, size
         self._names = names_of(robot)
         nothing = np.zeros((1, 2, 3), dtype=np.float32)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from flexdyn_ros.view.drawing.generated_shapes import Shape
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import Tube, TubeState, prism
 from flexdyn_ros.view.server.page import EXACT
+
+if TYPE_CHECKING:
+    from viser import SceneApi, ViserServer
 
 #: colour of tubes that are not coloured by a quantity, and of the ghost
 PLAIN, GHOST = (205, 133, 63), (150, 160, 172)
@@ -42,7 +45,7 @@ class RobotScene:
         Of the node above all others.
     """
 
-    def __init__(self, server: Any, shown: ShownRobot, name: str = "/robot") -> None:
+    def __init__(self, server: ViserServer, shown: ShownRobot, name: str = "/robot") -> None:
         self._shown = shown
         scene, q = server.scene, shown.robot.neutral()
         poses = shown.link_poses(q)
@@ -96,7 +99,7 @@ class RobotScene:
 class _ShownTube:
     """A tube: a smooth surface in the light, or pieces in exact colours without."""
 
-    def __init__(self, scene: Any, name: str, tube: Tube, state: TubeState) -> None:
+    def __init__(self, scene: SceneApi, name: str, tube: Tube, state: TubeState) -> None:
         self._tube = tube
         self._surface = scene.add_mesh_simple(
             f"{name}/surface", tube.surface(state.frames), tube.surface_faces(), color=PLAIN,
@@ -138,7 +141,7 @@ class _ShownTube:
             self._pieces.visible, self._surface.visible = coloured, not coloured
 
 
-def at_once(server: Any, action: Callable[[], None]) -> None:
+def at_once(server: ViserServer, action: Callable[[], None]) -> None:
     """Do it so that every browser gets all that it sends together, or nothing yet.
 
     The loop that collects messages for browsers does the work itself: between two collections, never within
@@ -161,7 +164,7 @@ def at_once(server: Any, action: Callable[[], None]) -> None:
 class Ghost:
     """The undeformed tubes, where the joints are now."""
 
-    def __init__(self, scene: Any, shown: ShownRobot, name: str = "/ghost") -> None:
+    def __init__(self, scene: SceneApi, shown: ShownRobot, name: str = "/ghost") -> None:
         self._shown = shown
         self._nodes = [
             scene.add_mesh_simple(
@@ -213,7 +216,7 @@ def _alike(shapes: Sequence[Shape]) -> list[list[Shape]]:
     return list(groups.values())
 
 
-def _add_solid(scene: Any, name: str, shapes: Sequence[Shape], T: np.ndarray) -> Any:
+def _add_solid(scene: SceneApi, name: str, shapes: Sequence[Shape], T: np.ndarray) -> Any:
     """One mesh of shapes that are alike, with edges where faces meet at an angle."""
     before = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
     vertices = np.concatenate([shape.vertices for shape in shapes])

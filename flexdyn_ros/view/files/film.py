@@ -6,11 +6,14 @@ import importlib.util
 import io
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
+
+if TYPE_CHECKING:
+    from viser import ClientHandle
 
 #: of films: rate [1/s] and size [pixels]
 RATE, HEIGHT, WIDTH = 20, 480, 854
@@ -20,7 +23,7 @@ PATIENCE = 60.0
 FORMATS = (".mp4", ".gif", ".apng", ".png")
 
 
-def picture(client: Any) -> bytes:
+def picture(client: ClientHandle) -> bytes:
     """A PNG file of what the client sees, as large as it sees it, without the panels."""
     return png(_render(client, client.camera.image_height, client.camera.image_width))
 
@@ -100,6 +103,7 @@ def _write_animated_png(file: io.BytesIO, frames: Sequence[np.ndarray], rate: fl
     first.save(file, format="PNG", save_all=True, append_images=others, duration=1000.0 / rate, loop=0)
 
 
-def _render(client: Any, height: int, width: int) -> np.ndarray:
+def _render(client: ClientHandle, height: int, width: int) -> np.ndarray:
     """RGB (height, width, 3) of uint8."""
-    return client.get_render(height, width, transport_format="jpeg", timeout=PATIENCE)[..., :3]
+    image: np.ndarray = client.get_render(height, width, transport_format="jpeg", timeout=PATIENCE)
+    return image[..., :3]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.panels.controls import number
 from flexdyn_ros.view.panels.jobs import Jobs
+
+if TYPE_CHECKING:
+    from viser import GuiApi
 
 #: kinds of coordinates whose actuators have a target
 DRIVEN = ("joint", "actuator", "platform")
@@ -21,7 +24,7 @@ STROKE = 0.3
 class KnobsTab:
     """Targets of joints, payload, stiffness of beams, openings of valves, for `Drive`."""
 
-    def __init__(self, viewer: Any, gui: Any, jobs: Jobs) -> None:
+    def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer, self._gui = viewer, gui
         self.targets: dict[int, Any] = {}
         gui.add_button("Let it move").on_click(lambda _: jobs.shortly(self.begin))

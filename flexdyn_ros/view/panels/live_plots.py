@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plots.style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from viser import GuiApi
 
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
 #: points and lines of a plot
@@ -128,7 +131,7 @@ def readable(series: Series) -> Series:
 class LivePlot:
     """One plot in the page, and the choice of what it shows."""
 
-    def __init__(self, gui: Any, robot: Robot, quantity: str) -> None:
+    def __init__(self, gui: GuiApi, robot: Robot, quantity: str) -> None:
         offered = [name for name in QUANTITIES if _has(robot, name)]
         self._gui, self._robot = gui, robot
         self._folder = gui.add_folder(f"Plot of {quantity if quantity in offered else offered[0]}")
@@ -191,7 +194,7 @@ class LivePlot:
 class LivePlots:
     """The plots of a page."""
 
-    def __init__(self, gui: Any, robot: Robot) -> None:
+    def __init__(self, gui: GuiApi, robot: Robot) -> None:
         self._plots = [LivePlot(gui, robot, quantity) for quantity in ("tip deflections", "energies")]
 
     def show(self, samples: Any, now: float | None, *, fresh: bool) -> None:

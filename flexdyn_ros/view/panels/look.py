@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
@@ -11,6 +11,9 @@ from flexdyn_ros.view.files.film import RATE, encoded, frames_of, picture, porta
 from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
+
+if TYPE_CHECKING:
+    from viser import ClientHandle, GuiApi
 
 #: frames of a film from the page at most
 FRAMES = 240
@@ -21,7 +24,7 @@ MAGNIFICATION = 100.0
 class LookTab:
     """How a viewer shows its robot."""
 
-    def __init__(self, viewer: Any, gui: Any, jobs: Jobs) -> None:
+    def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer = viewer
         self.magnification: Any = None
         if viewer.bends:
@@ -77,13 +80,13 @@ class LookTab:
         self._viewer.ghost.visible = visible
         self._viewer.redraw()
 
-    def _screenshot(self, client: Any) -> None:
+    def _screenshot(self, client: ClientHandle) -> None:
         if client is not None:
             client.send_file_download(
                 f"{self._viewer.robot.name}.png", picture(client), save_immediately=True
             )
 
-    def _film(self, client: Any) -> None:
+    def _film(self, client: ClientHandle) -> None:
         """A swing of the mode, or the trajectory from its begin to its end, as a file."""
         if client is None:
             return

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
+
+if TYPE_CHECKING:
+    from viser import GuiApi
 
 
 class ModesTab:
     """Which mode swings, how far and how fast."""
 
-    def __init__(self, viewer: Any, gui: Any, jobs: Jobs) -> None:
+    def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer = viewer
         self.locked = gui.add_checkbox("Joints locked", _has_more_than_joints(viewer.robot))
         gui.add_button("Find modes at this pose").on_click(lambda _: jobs.shortly(viewer.find_modes))
@@ -52,5 +56,5 @@ class ModesTab:
         self._viewer.play_mode(0 if self.list.value == "none" else self.number)
 
 
-def _has_more_than_joints(robot: Any) -> bool:
+def _has_more_than_joints(robot: Robot) -> bool:
     return any(c.kind not in ("joint", "base") for c in robot.coordinates)

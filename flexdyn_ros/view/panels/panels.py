@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.motion import Playback
 from flexdyn_ros.view.panels.controls import literal
@@ -117,6 +118,6 @@ class Panels:
             self.look.ghost.value = not self.look.ghost.value
 
 
-def _summary(robot: Any) -> str:
+def _summary(robot: Robot) -> str:
     name = literal(robot.name)
     return f"**{name}**: {robot.kind}, {robot.nv} coordinates, {robot.mass:.4g} kg"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.robot.coordinates import MODAL, pose_name
 from flexdyn_ros.view.panels.controls import number
 from flexdyn_ros.view.panels.jobs import Jobs
+
+if TYPE_CHECKING:
+    from viser import GuiApi
 
 #: so many sliders of deformations are open at first
 FEW = 8
@@ -18,7 +21,7 @@ FEW = 8
 class PoseTab:
     """Sliders of a viewer's coordinates, by their number in v: `sliders`."""
 
-    def __init__(self, viewer: Any, gui: Any, jobs: Jobs) -> None:
+    def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer = viewer
         self.sliders: dict[int, Any] = {}
         self._sliding = threading.Lock()
@@ -36,7 +39,7 @@ class PoseTab:
                     for c in chosen:
                         self._add_slider(gui, c)
 
-    def _add_slider(self, gui: Any, c: Any) -> None:
+    def _add_slider(self, gui: GuiApi, c: Any) -> None:
         reach = self._viewer.reach
         low, high = float(reach.lower[c.v_index]), float(reach.upper[c.v_index])
         slider = gui.add_slider(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import Playback
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
+
+if TYPE_CHECKING:
+    from viser import GuiApi
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 #: bytes that a recording from the browser may take in memory, unpacked
@@ -28,7 +31,7 @@ SHORTEST, LONGEST = 0.01, 1000.0
 class RunTab:
     """Where a run comes from, and how it is played."""
 
-    def __init__(self, viewer: Any, gui: Any, jobs: Jobs) -> None:
+    def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer = viewer
         self._moved = 0.0
         self.duration = gui.add_number("Duration [s]", 4.0, min=SHORTEST, max=LONGEST, step=0.5)
@@ -71,7 +74,9 @@ class RunTab:
         viewer, duration = self._viewer, number(self.duration, SHORTEST, LONGEST)
         viewer.panels.tell(f"simulating {duration:g} s ...")
         try:
-            found = simulate(viewer.robot, duration, viewer.q, sample=min(2e-3, duration / 100.0))
+            found = simulate(
+                viewer.robot, duration, viewer.q, sample=min(2e-3, duration / 100.0), limits="spring"
+            )
         except SimulationError as error:
             if error.trajectory is None or len(error.trajectory) < 2:
                 raise

@@ -18,7 +18,7 @@ from http import HTTPStatus
 from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import websockets.asyncio.server
 import websockets.exceptions
@@ -28,6 +28,9 @@ from websockets.http11 import Request, Response
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.server.page import completed
 from flexdyn_ros.view.server.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
+
+if TYPE_CHECKING:
+    from viser import ClientHandle, ViserServer
 
 #: frames of one visitor that wait to be read
 MOST_FRAMES = 4
@@ -78,7 +81,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
     return server
 
 
-def wait_until_sent(server: Any, client: Any) -> None:
+def wait_until_sent(server: ViserServer, client: ClientHandle) -> None:
     """Wait until a browser was sent all that was changed in the scene.
 
     What is asked of a single browser goes another way and would overtake it: it would draw what was there

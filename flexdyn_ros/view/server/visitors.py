@@ -146,7 +146,7 @@ class Visitors:
             return self._begin(visitor, message)
         if isinstance(message, _Part):
             return self._go_on(visitor, message)
-        return message.is_sane()
+        return bool(message.is_sane())
 
     def forget(self, visitor: object) -> None:
         """Free what a visitor who left had begun to send."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
 from flexdyn_ros.simulation.live.simulation import Simulation
@@ -23,8 +23,9 @@ class Pressures(Extra):
     the supply is simulated by the steps, for commanded forces too.
     """
 
-    def __init__(self, robot: Any) -> None:
+    def __init__(self, robot: Robot) -> None:
         self.inputs = {"~/pressure_commands": self.take}
+        assert robot.pressure_areas is not None
         self._areas = robot.pressure_areas
         self._least, self._most = robot.pressure_forces
 
@@ -36,7 +37,7 @@ class Pressures(Extra):
         wrong = np.flatnonzero(~np.isfinite(pressures))
         if wrong.size:
             raise CommandError(f"data[{wrong[0]}] is {pressures[wrong[0]]}, expected a pressure in Pa")
-        return np.clip(self._areas * pressures + self._least, self._least, self._most)
+        return np.asarray(np.clip(self._areas * pressures + self._least, self._least, self._most))
 
     def take(self, message: Float64MultiArray, simulation: Simulation) -> None:
         """The callback of the topic."""
