@@ -58,15 +58,16 @@ def simulate(
         str, typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method)
     ] = "auto",
     start: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
             metavar="rest|neutral|FILE",
             help="where to start: at rest under gravity, all actuators held unless --hold says which; at the "
             "description's own start; or where a trajectory ended, .npz or .mcap",
             autocompletion=_complete_start,
+            show_default="neutral; rest for robots on springs",
         ),
-    ] = "neutral",
+    ] = None,
     hold: Annotated[
         str | None,
         typer.Option(
@@ -163,6 +164,10 @@ def simulate(
     loaded = terminal.load_robot(robot, config, settings, rigid, xacro)
     if control_file is not None and (tau or hold):
         raise typer.BadParameter("efforts come from --tau and --hold, or from a file", param_hint="--control")
+    if start is None:
+        # springs that carry a robot are not at rest where the description counts from
+        on_springs = loaded.functions.contacts is not None and not (q or v or hold or tau or control_file)
+        start = "rest" if on_springs else "neutral"
     begin = start_of(loaded, start, hold, q, v, topic)
     efforts = begin.tau.copy()
     for index, value in terminal.named_numbers(tau, loaded.effort_names, "--tau").items():

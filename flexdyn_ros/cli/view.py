@@ -21,6 +21,7 @@ from flexdyn_ros.errors import ROS, FlexdynError, needs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.view.opening import first_scene
 
 
 class Look(StrEnum):
@@ -127,7 +128,8 @@ def view(
         elif run is not None:
             viewer.play(run)
         elif duration:
-            viewer.play(simulate(loaded, duration, sample=2e-3))
+            viewer.play(simulate(loaded, duration, sample=2e-3, limits="spring"))
+            viewer.frame_scene()
         elif not still:
             _begin(viewer)
         if colour is not None:
@@ -224,19 +226,9 @@ def _robot_and_run(
 
 
 def _begin(viewer: Any) -> None:
-    """Something worth seeing: a robot as gravity bends it; the first mode of one that it does not bend, what
-    gravity does with a rigid arm, and one coordinate after the other of everything else."""
-    robot = viewer.robot
+    """Something worth seeing."""
     try:
-        if viewer.bends and viewer.rest():
-            return
-        if viewer.bends:
-            viewer.panels.highlight("moment", magnification=1.0)
-            viewer.play_mode()
-        elif not (robot.legs or robot.wheel_names or robot.section_names):
-            viewer.play(simulate(robot, 4.0, sample=2e-3))
-        else:
-            viewer.tour()
+        first_scene(viewer)
     except FlexdynError as error:
         messages.print(Text("warning:", "yellow"), f"nothing is animated: {error}")
 

@@ -32,6 +32,8 @@ FRAME_RATE, PLOT_RATE = 30.0, 4.0
 QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
 SWING = 1.6
+#: states of a run whose room is looked at
+LOOKS = 50
 
 _logger = logging.getLogger(__name__)
 
@@ -208,6 +210,27 @@ class Viewer:
         low, high = self.shown.bounds(self.q)
         low, high = np.minimum(low, self._room[0]), np.maximum(high, self._room[1])
         aim(self.server.initial_camera, preset, low, high, beside_panel=False)
+
+    def frame_scene(self) -> None:
+        """Let pages that are opened from now on see all that the present scene moves through."""
+        low, high = self.swept()
+        aim(self.server.initial_camera, "corner", low, high)
+
+    def swept(self) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (3,), (3,) of a box that holds the robot wherever the present scene takes it [m]."""
+        states = [self.q]
+        if self.source == "run" and self.playback is not None:
+            q = self.playback.trajectory.q
+            states = list(q[:: max(1, len(q) // LOOKS)])
+        elif self.source == "mode" and self.mode is not None:
+            modes = self.panels.modes
+            states = [self.mode.at(modes.number, s * np.pi / 2, modes.amplitude_now()) for s in (-1.0, 1.0)]
+        elif self.source == "tour":
+            return self._room
+        factor = self.panels.magnification if self._story != "mode" else 1.0
+        boxes = [self.shown.bounds(magnified(self.robot, q, factor)) for q in states]
+        low, high = zip(*boxes, strict=True)
+        return np.min(low, axis=0), np.max(high, axis=0)
 
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""

@@ -65,7 +65,7 @@ def test_a_start_that_contradicts_a_prescribed_speed_is_refused():
 
 def test_from_rest_stands_where_it_starts(tmp_path):
     parked = ("--set", "drive.speed=0")
-    dropped = simulated(tmp_path, "mobile_arm", "--duration", "0.1", *parked)
+    dropped = simulated(tmp_path, "mobile_arm", "--duration", "0.1", *parked, "--from", "neutral")
     resting = simulated(tmp_path, "mobile_arm", "--duration", "0.1", *parked, "--from", "rest")
     assert np.ptp(dropped["base/z"]) > 1e-2
     assert np.ptp(resting["base/z"]) < 1e-9
@@ -105,6 +105,14 @@ def test_a_run_goes_on_where_another_ended(tmp_path):
     code, output, _ = flexdyn("simulate", "mobile_arm", "--from", "resting")
     assert code == 2
     assert "rest, neutral, or" in output
+
+
+def test_robots_on_springs_start_at_rest_unless_told(tmp_path):
+    robot = flexdyn_ros.load("mobile_arm")
+    rest = robot.static_equilibrium(robot.neutral(), hold="joints")
+    assert simulated(tmp_path, "mobile_arm", "--duration", "0.01").q[0] == pytest.approx(rest.q)
+    told = simulated(tmp_path, "mobile_arm", "--duration", "0.01", "--from", "neutral")
+    assert told.q[0] == pytest.approx(robot.neutral())
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_the_run(tmp_path):

@@ -1,0 +1,61 @@
+"""What a viewer shows first: a robot at rest or moving gently within its limits, all of it in the picture."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.view.opening import first_scene, gentle_run
+
+pytest.importorskip("viser")
+pytest.importorskip("trimesh")
+
+URDFS = (path.name for path in (Path(__file__).parents[2] / "urdf").glob("*.urdf*"))
+SHIPPED = sorted(name.partition(".")[0] for name in URDFS if "ros2_control" not in name)
+#: size of a page, and of the panel on its right [pixels]
+WIDTH, HEIGHT, PANEL = 1440, 900, 320
+
+
+def in_picture(camera, points):
+    """Places (k, 2) of points (k, 3) in the picture, from -1 to 1, rightwards and upwards."""
+    eye, at, up = (np.asarray(x) for x in (camera.position, camera.look_at, (0.0, 0.0, 1.0)))
+    forward = (at - eye) / np.linalg.norm(at - eye)
+    right = np.cross(forward, up) / np.linalg.norm(np.cross(forward, up))
+    above = np.cross(right, forward)
+    depth = (points - eye) @ forward
+    half = np.tan(0.5 * camera.fov)
+    return np.stack(
+        (((points - eye) @ right) / depth / half * HEIGHT / WIDTH, (points - eye) @ above / depth / half), -1
+    )
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_all_that_moves_is_in_the_picture_beside_the_panel(name):
+    from flexdyn_ros.view import Viewer
+
+    viewer = Viewer(flexdyn_ros.load(name), port=8290)
+    try:
+        first_scene(viewer)
+        corners = np.array(list(product(*zip(*viewer.swept()))))
+        x, y = in_picture(viewer.server.initial_camera, corners).T
+    finally:
+        viewer.close()
+    assert x.min() > -1.0
+    assert x.max() < 1.0 - 2.0 * PANEL / WIDTH
+    assert np.abs(y).max() < 1.0
+    # and it is not lost in it
+    assert max(np.ptp(x), np.ptp(y)) > 0.5
+
+
+@pytest.mark.parametrize("name", ["seven_joint_arm", "two_link"])
+def test_a_rigid_arm_moves_gently_within_its_limits_and_comes_back(name):
+    robot = flexdyn_ros.load(name)
+    run = gentle_run(robot)
+    lower, upper = (np.array([getattr(c, end) for c in robot.coordinates]) for end in ("lower", "upper"))
+    assert (run.q > lower).all()
+    assert (run.q < upper).all()
+    assert np.ptp(run.q, axis=0).min() > 0.05
+    assert np.abs(run.v).max() < 1.0
+    np.testing.assert_allclose(run.q[-1], run.q[0], atol=2e-3)
