@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.wording import with_unit
+
 #: every eighth of viridis, the colour map of matplotlib by Smith and van der Walt (CC0)
 STOPS = np.array([
     (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),
@@ -15,9 +17,14 @@ UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s"}
 BASIS = {"strain": ", from mode shapes", "moment": ", from mode shapes"}
 
 
+def top_of(quantity: str, top: float) -> str:
+    """The value of the last colour with its unit."""
+    return with_unit(top, UNITS[quantity])
+
+
 def labelled(quantity: str) -> str:
-    """A quantity with its unit and, where shapes of modes limit it, its basis."""
-    return f"{quantity} [{UNITS[quantity]}]{BASIS.get(quantity, '')}"
+    """A quantity and, where shapes of modes limit it, its basis."""
+    return f"{quantity}{BASIS.get(quantity, '')}"
 
 
 def colours_of(share: np.ndarray) -> np.ndarray:

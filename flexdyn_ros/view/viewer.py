@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class Viewer:
         self.drive: Drive | None = None
         self.history = History()
         self.message, self.legend, self._still_of = "", "", ""
-        self.labelled = True
+        self.labelled, self._shown_time = True, 0.0
         self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
         self._lock = threading.RLock()
         self._ending = threading.Event()
@@ -261,6 +262,17 @@ class Viewer:
             self.source, self._still_of, self.labelled = source, "", True
             self._dirty = True
 
+    @contextmanager
+    def unlabelled(self) -> Iterator[None]:
+        """While a picture is made that says by itself what it shows."""
+        self.labelled = False
+        self.redraw_now()
+        try:
+            yield
+        finally:
+            self.labelled = True
+            self._dirty = True
+
     @property
     def _story(self) -> str:
         """What moves the robot, or would if it did not stand still for a film."""
@@ -285,7 +297,8 @@ class Viewer:
         """Stop serving; again does nothing."""
         self._ending.set()
         self._thread.join(5.0)
-        self.server.stop()
+        with redirect_stdout(io.StringIO()):
+            self.server.stop()
 
     @property
     def bends(self) -> bool:
@@ -338,6 +351,7 @@ class Viewer:
             was_playing = self.playback.playing
             self.playback.advance(elapsed)
             self.q, self.v, self.tau = self.playback.state()
+            self._shown_time = self.playback.time
             if was_playing:
                 # the slider of a run that is paused belongs to whoever moves it
                 self.panels.run.follow(self.playback)
@@ -362,7 +376,7 @@ class Viewer:
         """Take the state of the trajectory at a time [s]."""
         if self.playback is not None:
             self.playback.time = seconds
-            self.source = "run"
+            self.source, self._shown_time = "run", seconds
             self.q, self.v, self.tau = self.playback.state()
             self._dirty = True
 
@@ -370,6 +384,7 @@ class Viewer:
         """Take the state of the trajectory at a time [s], and leave its own time alone."""
         assert self.playback is not None
         self.q, self.v, self.tau = self.playback.sample_at(seconds)
+        self._shown_time = seconds
 
     def _draw(self) -> None:
         panels = self.panels
@@ -403,12 +418,23 @@ class Viewer:
     @property
     def caption(self) -> str:
         """What is said above the robot."""
+        words, factor = [], self.panels.magnification
         if self._story == "mode" and self.mode is not None:
-            return "mode " + self.mode.labels()[self.panels.modes.number]
+            words.append("mode " + self.mode.labels()[self.panels.modes.number])
         if self._story == "rest":
-            factor = self.panels.magnification
-            return "at rest under gravity" + (f", deformation x {factor:g}" if factor != 1.0 else "")
-        return ""
+            words.append("at rest under gravity")
+        if self.bends and factor != 1.0 and self._story != "mode":
+            words.append(f"deformation × {factor:g}")
+        return ", ".join(words)
+
+    @property
+    def title(self) -> str:
+        """What is said on pictures: robot, what it does, time [s]."""
+        time = self._shown_time if self._story == "run" else None
+        if self._story == "drive" and self.drive is not None:
+            time = self.drive.t
+        words = (self.robot.name, self.caption, "" if time is None else f"t = {time:.2f} s")
+        return "   ".join(filter(None, words))
 
     def _plot(self) -> None:
         if self.source == "run" and self.playback is not None:

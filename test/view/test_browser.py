@@ -118,7 +118,7 @@ def test_tubes_take_the_colours_of_a_quantity(page, viewer):
     viewer.restart_colours()
     page.until(lambda: changed(before, page.picture()) > 0.001, "the colours stayed")
     page.tab("Look")
-    page.page.get_by_text("moment [N m]").wait_for()
+    page.page.get_by_text("moment, from mode shapes").wait_for()
     viewer.panels.look.colouring.value = "none"
     viewer.pose(viewer.robot.neutral())
 
@@ -209,7 +209,7 @@ def test_one_command_reaches_a_robot_that_is_worth_seeing(chrome, name):
             page = Page(chrome, port, 720, 420)
             before = page.picture()
             if name in ("canadarm2", "mobile_arm"):
-                page.page.get_by_text("moment [N m]").wait_for()
+                page.page.get_by_text("moment, from mode shapes").wait_for()
                 yellow = (before[..., 0] > 150) & (before[..., 1] > 150) & (before[..., 2] < 80)
                 assert yellow.any()
             else:

@@ -144,3 +144,28 @@ def test_the_command_writes_a_page_and_ends(tmp_path):
     wrong = CliRunner().invoke(app, ["view", "two_link", "--film", "x.mp4", "--size", "big"])
     assert wrong.exit_code != 0
     assert "WIDTHxHEIGHT" in " ".join((wrong.output + str(wrong.exception)).split())
+
+
+def test_a_picture_has_a_bar_of_a_round_length():
+    from flexdyn_ros.view.files.kept import written_on
+
+    bare = np.full((200, 400, 3), 240, dtype=np.uint8)
+    image = written_on(bare, "", metre=230.0)
+    # the longest row of ink: half a metre is more than the 28 % that it may take, 0.2 m is not
+    ink = np.all(image == [34, 36, 40], axis=-1).sum(axis=1)
+    assert ink.max() == pytest.approx(0.2 * 230.0, abs=2)
+
+
+def test_titles_tell_what_is_shown_with_time_and_magnification(viewer):
+    viewer.show_time(0.1)
+    assert viewer.title == f"{viewer.robot.name}   t = 0.10 s"
+    arm = Viewer(flexdyn_ros.load("mobile_arm"), port=8380)
+    try:
+        assert arm.rest()
+        factor = arm.panels.magnification
+        assert factor > 1.0
+        assert arm.title == f"mobile_arm   at rest under gravity, deformation × {factor:g}"
+        arm.pose(arm.q)
+        assert arm.caption == f"deformation × {factor:g}"
+    finally:
+        arm.close()

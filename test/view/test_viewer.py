@@ -1,5 +1,6 @@
 """The viewer without a browser: what it shows is where the library says it is."""
 
+import gzip
 import threading
 import time
 from itertools import product
@@ -398,3 +399,47 @@ def test_memory_stays_flat_for_ten_minutes(viewer):
     time.sleep(540.0)
     # garbage comes and goes; what grew with every frame would be 16 000 frames by then
     assert resident() - before < 20.0
+
+
+def test_a_run_goes_on_by_single_samples(viewer):
+    viewer.play(flexdyn_ros.simulate(viewer.robot, 0.05, sample=0.01))
+    viewer.panels.run.toggle()
+    viewer.show_time(0.02)
+    viewer.panels.run.step(1)
+    assert viewer.playback.time == pytest.approx(0.03)
+    assert np.array_equal(viewer.q, viewer.playback.trajectory.q[3])
+    viewer.panels.run.step(-1)
+    assert viewer.playback.time == pytest.approx(0.02)
+    assert not viewer.playback.playing
+    viewer.pose(viewer.robot.neutral())
+
+
+def test_the_page_has_the_name_of_the_robot_and_the_terminal_one_address(capfd):
+    from urllib.request import urlopen
+
+    from flexdyn_ros.view import Viewer
+
+    viewer = Viewer(double_pendulum(), port=8390)
+    try:
+        page = urlopen(viewer.address).read()
+        page = page if page.startswith(b"<") else gzip.decompress(page)
+    finally:
+        viewer.close()
+    assert b"<title>double_pendulum - flexdyn</title>" in page
+    assert "viser" not in capfd.readouterr().out
+
+
+def test_sliders_are_grouped_as_the_report_groups_coordinates(monkeypatch):
+    from viser import GuiApi
+
+    from flexdyn_ros.view import Viewer
+
+    folders, add = [], GuiApi.add_folder
+
+    def noted(gui, label, *more, **options):
+        folders.append(label)
+        return add(gui, label, *more, **options)
+
+    monkeypatch.setattr(GuiApi, "add_folder", noted)
+    Viewer(flexdyn_ros.load("mobile_arm"), port=8391).close()
+    assert {"Base", "Joints", "Modes"} <= set(folders)

@@ -10,7 +10,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
 from flexdyn_ros.expanded.appearance import Appearance
-from flexdyn_ros.expanded.colour_scale import STOPS, UNITS
+from flexdyn_ros.expanded.colour_scale import STOPS, top_of
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
 from flexdyn_ros.robot.verbs import Robot
 
@@ -65,7 +65,7 @@ class Legend:
         bar.colors = [ColorRGBA(r=r, g=g, b=b, a=1.0) for r, g, b in zip(*(c.tolist() for c in columns))]
         texts = (
             (-2.0 * block, "0"),
-            (height + 2.0 * block, f"{top:.3g} {UNITS[quantity].replace('-', '')}".strip()),
+            (height + 2.0 * block, top_of(quantity, top)),
             (height + 5.0 * block, quantity),
         )
         return [bar, *(self._text(n, rise, text) for n, (rise, text) in enumerate(texts, 1))]

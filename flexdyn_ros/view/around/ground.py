@@ -31,7 +31,8 @@ class Floor:
 
     def __init__(self, scene: SceneApi, low: np.ndarray, high: np.ndarray, palette: Palette) -> None:
         size = float(np.max(high - low))
-        cell = 10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0))
+        #: side of a cell [m]
+        self.cell = cell = float(10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0)))
         self.height = float(min(low[2], 0.0)) - DEEP * size
         count = int(np.ceil(0.7 * size / cell / EVERY) * EVERY)
         x, y, _ = np.round(0.5 * (low + high) / cell / EVERY) * cell * EVERY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.expanded.colour_scale import STOPS, labelled
+from flexdyn_ros.expanded.colour_scale import STOPS, labelled, top_of
 
 
 def legend(quantity: str, top: float) -> str:
@@ -14,5 +14,5 @@ def legend(quantity: str, top: float) -> str:
         f'<div style="margin:0.3em 0.7em;font-size:0.8em"><div>{labelled(quantity)}</div>'
         f'<div style="height:0.8em;border-radius:3px;background:linear-gradient(to right,{colours})"></div>'
         '<div style="display:flex;justify-content:space-between">'
-        f"<span>0</span><span>{top:.3g}</span></div></div>"
+        f"<span>0</span><span>{top_of(quantity, top)}</span></div></div>"
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, rest_of
+from flexdyn_ros.wording import with_unit
 
 if TYPE_CHECKING:
     from viser import SceneApi
@@ -77,7 +78,7 @@ class Overlays:
                 r, g, b = COLOURS[name]
                 label, unit, _ = LOADS[name]
                 arrow = f'<span style="color:rgb({r},{g},{b})">&#10140;</span>'
-                lines.append(f"<div>{arrow} {label}: up to {self._top[name]:.3g} {unit}</div>")
+                lines.append(f"<div>{arrow} {label}: up to {with_unit(self._top[name], unit)}</div>")
         return f'<div style="margin:0.3em 0.7em;font-size:0.8em">{"".join(lines)}</div>' if lines else ""
 
     def restart(self) -> None:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.expanded.colour_scale import colours_of, labelled
+from flexdyn_ros.expanded.colour_scale import colours_of, labelled, top_of
 from flexdyn_ros.view.files.film import check_format, encoded, frames_of, png
 from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.server.page import with_exact_colours
+from flexdyn_ros.wording import with_unit
 from flexdyn_ros.writing import write_bytes, write_text
 
 #: moments of a page: per second, and at most
@@ -60,11 +61,8 @@ def write_film(
         # once for the scale of colours, which is that of the largest value
         for move in moments:
             move()
-        title = f"{viewer.robot.name}  {viewer.caption}"
-        frames = [
-            written_on(frame, title, *viewer.scale, dark=viewer.panels.is_dark)
-            for frame in frames_of(viewer.server, client, moments, lambda n: report(n, len(moments)), size)
-        ]
+        found = frames_of(viewer.server, client, moments, lambda n: report(n, len(moments)), size)
+        frames = [annotated(viewer, client, frame) for frame in found]
     if path.suffix:
         write_bytes(path, encoded(frames, path.suffix.lower(), rate))
         return path
@@ -106,12 +104,12 @@ def _completed(viewer: Any, html: str) -> str:
     player = f"viser {version('viser')} (Apache License 2.0)"
     note = f"<!-- {name}: made by flexdyn_ros; the player is that of {player} -->"
     html = html.replace("<head>", f"<head>\n    {note}", 1)
-    html = html.replace("<title>Viser</title>", f"<title>{name}</title>", 1)
     style = "position:fixed;left:1em;bottom:4em;width:14em;z-index:5;font-family:sans-serif;color:{}".format(
         "#ddd" if viewer.panels.is_dark else "#222"
     )
     box = f'<div style="{style}"><b style="margin:0.7em">{name}</b>{viewer.legend}</div>'
-    return with_exact_colours(html.replace('<div id="root">', f'{box}\n    <div id="root">', 1))
+    html = html.replace('<div id="root">', f'{box}\n    <div id="root">', 1)
+    return with_exact_colours(html, viewer.robot.name)
 
 
 def check_film(path: str | Path) -> Path:
@@ -167,11 +165,32 @@ LETTER, MARGIN, SCALE = 0.035, 0.04, 0.28
 INK = {False: (34, 36, 40), True: (222, 225, 230)}
 
 
+def annotated(viewer: Any, client: Any, image: np.ndarray) -> np.ndarray:
+    """A picture (height, width, 3) of what a client sees now with its title: robot, what it does, time and
+    magnification; with scales of length, at the distance of the robot, and of colours."""
+    low, high = viewer.shown.bounds(viewer.q)
+    distance = float(np.linalg.norm(0.5 * (low + high) - np.asarray(client.camera.position)))
+    metre = 0.5 * len(image) / np.tan(0.5 * client.camera.fov) / max(distance, 1e-9)
+    return written_on(image, viewer.title, *viewer.scale, dark=viewer.panels.is_dark, metre=float(metre))
+
+
+def _round_length(metre: float, pixels: float) -> float:
+    """The largest of 1, 2, 5, 10 ... [m] that takes no more than so many pixels, at `metre` pixels each."""
+    power = 10.0 ** np.floor(np.log10(pixels / metre))
+    return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power * metre <= pixels))
+
+
 def written_on(
-    image: np.ndarray, title: str, quantity: str = "none", top: float = 0.0, *, dark: bool = False
+    image: np.ndarray,
+    title: str,
+    quantity: str = "none",
+    top: float = 0.0,
+    *,
+    dark: bool = False,
+    metre: float = 0.0,
 ) -> np.ndarray:
-    """The picture (height, width, 3) with a title, and with the scale of colours of a quantity from 0 to top
-    unless it is "none"."""
+    """The picture (height, width, 3) with a title, with the scale of colours of a quantity from 0 to top
+    unless it is "none", and with a bar of a round length where a metre takes so many pixels."""
     from PIL import Image, ImageDraw, ImageFont
 
     height, width = image.shape[:2]
@@ -186,7 +205,12 @@ def written_on(
         picture.paste(Image.fromarray(bar), (left, below - bar.shape[0]))
         pen.text((left, below - 2.2 * letter), labelled(quantity), fill=ink, font=font)
         pen.text((left, below), "0", fill=ink, font=font)
-        pen.text((left + bar.shape[1], below), f"{top:.3g}", fill=ink, font=font, anchor="ra")
+        pen.text((left + bar.shape[1], below), top_of(quantity, top), fill=ink, font=font, anchor="ra")
+    if metre > 0.0:
+        length = _round_length(metre, SCALE * width)
+        right, at = width - margin, height - margin - 1.2 * letter
+        pen.line((right - length * metre, at, right, at), fill=ink, width=max(2, round(0.12 * letter)))
+        pen.text((right, at), with_unit(length, "m"), fill=ink, font=font, anchor="ra")
     return np.asarray(picture)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
 from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
-from flexdyn_ros.view.files.film import RATE, encoded, frames_of, picture, portable_format
+from flexdyn_ros.view.files.film import RATE, encoded, frames_of, picture, png, portable_format
+from flexdyn_ros.view.files.kept import annotated
 from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
@@ -82,9 +83,13 @@ class LookTab:
 
     def _screenshot(self, client: ClientHandle) -> None:
         if client is not None:
-            client.send_file_download(
-                f"{self._viewer.robot.name}.png", picture(client), save_immediately=True
-            )
+            viewer = self._viewer
+            from flexdyn_ros.view.server.guard import wait_until_sent
+
+            with viewer.unlabelled():
+                wait_until_sent(viewer.server, client)
+                image = annotated(viewer, client, picture(client))
+            client.send_file_download(f"{viewer.robot.name}.png", png(image), save_immediately=True)
 
     def _film(self, client: ClientHandle) -> None:
         """A swing of the mode, or the trajectory from its begin to its end, as a file."""
@@ -93,10 +98,11 @@ class LookTab:
         viewer, tell = self._viewer, self._viewer.panels.tell
         moments, rate = moments_of(viewer, RATE, FRAMES)
         count = len(moments)
-        with viewer.standing_still():
-            frames = list(
-                frames_of(viewer.server, client, moments, lambda n: tell(f"film: frame {n} of {count}"))
-            )
+        with viewer.standing_still(labelled=False):
+            for move in moments:  # once for the scale of colours, which is that of the largest value
+                move()
+            found = frames_of(viewer.server, client, moments, lambda n: tell(f"film: frame {n} of {count}"))
+            frames = [annotated(viewer, client, frame) for frame in found]
         suffix = portable_format()
         content = encoded(frames, suffix, rate)
         client.send_file_download(f"robot{suffix}", content, save_immediately=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.motion import Playback
 from flexdyn_ros.view.panels.controls import literal
@@ -14,6 +13,7 @@ from flexdyn_ros.view.panels.look import LookTab
 from flexdyn_ros.view.panels.modes import ModesTab
 from flexdyn_ros.view.panels.pose import PoseTab
 from flexdyn_ros.view.panels.run import RunTab
+from flexdyn_ros.wording import with_unit
 
 
 class Panels:
@@ -31,7 +31,7 @@ class Panels:
         gui = self._gui
         self.paint(dark=False)
         gui.set_panel_label(viewer.robot.name)
-        self.status = gui.add_markdown(_summary(viewer.robot))
+        self.status = gui.add_markdown(_summary(viewer))
         self._legend = gui.add_html("")
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
@@ -70,7 +70,7 @@ class Panels:
     def tell(self, text: str) -> None:
         """A line at the top."""
         self._viewer.message = text
-        self.status.content = _summary(self._viewer.robot) + f"\n\n*{literal(text.strip())}*"
+        self.status.content = _summary(self._viewer) + f"\n\n*{literal(text.strip())}*"
 
     def legend(self, html: str) -> None:
         """What colours and arrows mean."""
@@ -103,6 +103,8 @@ class Panels:
             for number, name in enumerate(PRESETS, start=1)
         }  # fmt: skip
         actions["Play or pause"] = self.run.toggle, "space"
+        actions["A sample on"] = lambda: self.run.step(1), "."
+        actions["A sample back"] = lambda: self.run.step(-1), ","
         actions["Neutral pose"] = lambda: self.pose.take(self._viewer.robot.neutral()), "N"
         actions["Dark or light"] = self._toggle_night, "T"
         actions["Undeformed shape"] = self._toggle_ghost, "G"
@@ -118,6 +120,9 @@ class Panels:
             self.look.ghost.value = not self.look.ghost.value
 
 
-def _summary(robot: Robot) -> str:
-    name = literal(robot.name)
-    return f"**{name}**: {robot.kind}, {robot.nv} coordinates, {robot.mass:.4g} kg"
+def _summary(viewer: Any) -> str:
+    robot, floor = viewer.robot, viewer.stage.floor
+    words = [robot.kind, f"{robot.nv} coordinates", f"{robot.mass:.4g} kg"]
+    if floor is not None:
+        words.append(f"cells of the floor {with_unit(floor.cell, 'm')}")
+    return f"**{literal(robot.name)}**: {', '.join(words)}"

@@ -31,8 +31,9 @@ class PoseTab:
             gui.add_button("Static deflection").on_click(lambda _: jobs.shortly(self._sag))
         rows = viewer.robot.coordinates
         for title, chosen, is_open in (
-            ("Joints", [c for c in rows if c.kind not in MODAL], True),
-            ("Deformation", [c for c in rows if c.kind in MODAL], False),
+            ("Base", [c for c in rows if c.kind in ("base", "platform")], True),
+            ("Joints", [c for c in rows if c.kind not in ("base", "platform", *MODAL)], True),
+            ("Modes", [c for c in rows if c.kind in MODAL], False),
         ):
             if chosen:
                 with gui.add_folder(title, expand_by_default=is_open or len(chosen) < FEW):

@@ -40,6 +40,8 @@ class RunTab:
         upload.on_upload(lambda event: jobs.shortly(lambda: self.open(event.target.value)))
         self._play = gui.add_button("Play", disabled=True)
         self._play.on_click(lambda _: self.toggle())
+        step = gui.add_button_group("Step", ("back", "on"))
+        step.on_click(lambda _: self.step(-1 if choice(step, "on") == "back" else 1))
         self.time = gui.add_slider("Time [s]", min=0.0, max=1.0, step=0.001, initial_value=0.0, disabled=True)
         self.time.on_update(self._scrub)
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
@@ -104,6 +106,17 @@ class RunTab:
             playback.playing = not playback.playing or self._viewer.source != "run"
             self._viewer.source = "run"
             self._play.label = "Pause" if playback.playing else "Play"
+
+    def step(self, count: int) -> None:
+        """Pause, and go on by so many samples."""
+        playback = self._viewer.playback
+        if playback is None:
+            return
+        t = playback.trajectory.t
+        playback.playing, self._play.label = False, "Play"
+        at = float(t[np.clip(playback.index + count, 0, len(t) - 1)])
+        self._moved, self.time.value = time.monotonic() + 0.3, at
+        self._viewer.show_time(at)
 
     def _scrub(self, event: Any) -> None:
         playback = self._viewer.playback

@@ -10,10 +10,12 @@ first; all that is given on to websockets is public there (`process_request`, `c
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import redirect_stdout
 from http import HTTPStatus
 from importlib import import_module
 from importlib.metadata import version
@@ -62,7 +64,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
 
     def serve(handler: Callable[..., Awaitable[None]], *place: Any, **options: Any) -> Any:
         called.append("serve")
-        return _guarded(visitors, handler, *place, **options)
+        return _guarded(visitors, label, handler, *place, **options)
 
     with _making:
         true = getattr(inside, "websockets", None)
@@ -71,7 +73,9 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
         server_module = _Overlay(websockets.asyncio.server, serve=serve)
         inside.websockets = _Overlay(websockets, asyncio=_Overlay(websockets.asyncio, server=server_module))
         try:
-            server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+            # the address is told once, by the viewer
+            with redirect_stdout(io.StringIO()):
+                server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
         finally:
             inside.websockets = true
     if not called:
@@ -109,7 +113,7 @@ def _unguarded() -> str:
 
 
 def _guarded(
-    visitors: Visitors, handler: Callable[..., Awaitable[None]], *place: Any, **options: Any
+    visitors: Visitors, title: str, handler: Callable[..., Awaitable[None]], *place: Any, **options: Any
 ) -> websockets.asyncio.server.serve:
     """What viser would serve, behind the guard."""
     answer = options.pop("process_request", None)
@@ -123,7 +127,7 @@ def _guarded(
         if refusal is not None:
             return connection.respond(*refusal)
         response: Response | None = None if answer is None else answer(connection, request)
-        return None if response is None else completed(response)
+        return None if response is None else completed(response, title)
 
     async def receive(connection: _Visit) -> None:
         try:

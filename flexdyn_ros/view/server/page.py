@@ -9,6 +9,8 @@ linear light.
 from __future__ import annotations
 
 import gzip
+import re
+from html import escape
 from typing import Any
 
 #: material whose colours are exact
@@ -34,20 +36,22 @@ _SCRIPT = """<script>
 </script>"""
 
 
-def with_exact_colours(html: str) -> str:
-    """A page of viser that shows exact colours; the addition runs before the page's own program."""
+def with_exact_colours(html: str, title: str = "") -> str:
+    """A page of viser that shows exact colours, with a title of its own where one is given; the addition runs
+    before the page's own program."""
+    html = re.sub("<title>.*?</title>", f"<title>{escape(title)}</title>", html, count=1) if title else html
     head, tag, rest = html.partition("<head>")
     return head + tag + _SCRIPT + rest
 
 
-def completed(response: Any) -> Any:
-    """The answer to a request, with the addition where it is the page."""
+def completed(response: Any, title: str) -> Any:
+    """The answer to a request, with the addition and the title where it is the page."""
     headers = response.headers
     if not headers.get("Content-Type", "").startswith("text/html") or not response.body:
         return response
     packed = headers.get("Content-Encoding") == "gzip"
     text = (gzip.decompress(response.body) if packed else response.body).decode()
-    body = with_exact_colours(text).encode()
+    body = with_exact_colours(text, title).encode()
     response.body = gzip.compress(body, 5) if packed else body
     del headers["Content-Length"]
     headers["Content-Length"] = str(len(response.body))
