@@ -21,11 +21,11 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
 from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
 from flexdyn_ros.expanding import appearance_of  # noqa: E402
-from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.scenery import RoadStrip  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.tip_trace import deepest_link  # noqa: E402
@@ -278,7 +278,7 @@ def test_ghosts_and_legend_come_once_a_second(arm):
     markers = picture.markers()
     texts = [marker.text for marker in markers if marker.type == Marker.TEXT_VIEW_FACING]
     top = max(np.linalg.norm(d.moment, axis=-1).max() for d in arm.deflections(q).values())
-    assert texts == ["0", f"{top:.3g} N m", "moment"]
+    assert texts == ["0", f"{1e-3 * top:.3g} kN m", "moment"]
     assert {marker.ns for marker in markers} == {"legend"}
 
 
