@@ -31,8 +31,8 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage  # noqa: E402
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage  # noqa: E402

@@ -11,10 +11,12 @@ from flexdyn_ros.nodes.controllers.parameters import (
     PlatformControllerParameters,
     SoftArmControllerParameters,
 )
-from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
-from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
+from flexdyn_ros.nodes.ros.robot_parameters import (
+    DynamicsServerParameters,
+    HydraulicActuatorsParameters,
+    StatePublisherParameters,
+)
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
-from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 
 NODES: dict[str, type] = {
     rule_of(record).name: record

@@ -43,7 +43,7 @@ def _node(module: str) -> Callable[[], None]:
 
 computed_torque = _node("computed_torque")
 dynamics_server = _node("dynamics_server.node")
-hydraulic_actuators = _node("hydraulic_actuators.node")
+hydraulic_actuators = _node("hydraulic_actuators")
 input_shaper = _node("input_shaper")
 pd_controller = _node("pd_controller")
 platform_controller = _node("platform_controller")

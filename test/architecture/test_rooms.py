@@ -205,7 +205,7 @@ LISTS = ("__init__.py", "parameters.py")
 
 
 def test_no_node_imports_another_node():
-    """What two nodes need lies below both: nodes/interfaces, nodes/ros; without ROS in simulation/live."""
+    """What two nodes need lies below both: nodes/ros; without ROS in simulation/live."""
     others = []
     for path in MODULES:
         place = path.relative_to(PACKAGE).parts

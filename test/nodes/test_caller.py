@@ -20,7 +20,7 @@ from flexdyn_ros.nodes import (  # noqa: E402
     fill,
     plain,
 )
-from flexdyn_ros.nodes.one_shot.caller import types  # noqa: E402
+from flexdyn_ros.nodes.one_shot import types  # noqa: E402
 
 
 def test_values_go_into_a_request_and_come_back():

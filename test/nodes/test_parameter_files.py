@@ -18,9 +18,12 @@ from node_process import NodeProcess  # noqa: E402
 from flexdyn_ros.cli import app  # noqa: E402
 from flexdyn_ros.nodes.parameters import NODES  # noqa: E402
 from flexdyn_ros.nodes.startup import surroundings  # noqa: E402
-from flexdyn_ros.nodes.startup.parameter_files import file_mistakes, mistakes_of_file  # noqa: E402
+from flexdyn_ros.nodes.startup.parameter_files import (  # noqa: E402
+    file_mistakes,
+    mistakes_of_file,
+    unknown,
+)
 from flexdyn_ros.nodes.startup.start_failure import argument_mistakes  # noqa: E402
-from flexdyn_ros.nodes.startup.unknown_parameters import unknown  # noqa: E402
 
 
 def written(tmp_path, text):

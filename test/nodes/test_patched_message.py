@@ -13,13 +13,12 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import dynamics_state  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import deflection_message, dynamics_state  # noqa: E402
+from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import _nanoseconds  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker  # noqa: E402
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage  # noqa: E402
 from flexdyn_ros.simulation.recordings.topics import joint_layout, state_layout  # noqa: E402

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory  # noqa
 
 from flexdyn_ros.errors import FlexdynError  # noqa: E402
 from flexdyn_ros.nodes import publish  # noqa: E402
-from flexdyn_ros.nodes.ros.publisher import _type_of  # noqa: E402
+from flexdyn_ros.nodes.one_shot import _type_of  # noqa: E402
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 
 from flexdyn_ros.nodes import computed_torque, input_shaper, pd_controller  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer  # noqa: E402
-from flexdyn_ros.nodes.hydraulic_actuators.node import HydraulicActuators  # noqa: E402
+from flexdyn_ros.nodes.hydraulic_actuators import HydraulicActuators  # noqa: E402
 from flexdyn_ros.nodes.parameters import NODES  # noqa: E402
 from flexdyn_ros.nodes.platform_controller import PlatformController  # noqa: E402
 from flexdyn_ros.nodes.simulator.node import Simulator  # noqa: E402

@@ -16,7 +16,7 @@ from flexdyn_ros.nodes.startup.surroundings import check_shared_memory
 
 def _complete_service(incomplete: str) -> list[str]:
     try:
-        from flexdyn_ros.nodes.one_shot.caller import types
+        from flexdyn_ros.nodes.one_shot import types
     except ImportError:
         return []
     return sorted(name for name in types() if name.startswith(incomplete))
@@ -40,7 +40,7 @@ def call(
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
     check_shared_memory()
     with needs("rclpy", ROS):
-        from flexdyn_ros.nodes.one_shot.caller import call as ask
+        from flexdyn_ros.nodes.one_shot import call as ask
     answer = ask(service, fields_of(request), namespace, timeout)
     if as_json:
         print_json(answer)
@@ -116,6 +116,6 @@ def pub(
     """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
     check_shared_memory()
     with needs("rclpy", ROS):
-        from flexdyn_ros.nodes.ros.publisher import publish
+        from flexdyn_ros.nodes.one_shot import publish
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)
     messages.print(f"published {times} times to {heard} listeners")

@@ -12,18 +12,17 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flexdyn_ros.control.closed_loop import joint_inertia
-from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
-from flexdyn_ros.control.input_shaping import Shaper, shaped
+from flexdyn_ros.control.input_shaping import Shaper, joint_inertia, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
+from flexdyn_ros.control.static_shape import can_be_held, holding_stiffness
 from flexdyn_ros.errors import ConvergenceError, FlexdynError, SingularityError, StateError, shortened
 from flexdyn_ros.nodes.controllers.controller import Callbacks, Controller, state_point
-from flexdyn_ros.nodes.interfaces.follow_trajectory import (
+from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
+from flexdyn_ros.nodes.ros.follow_trajectory import (
     FollowJointTrajectoryAction,
     Motion,
     declared_tolerances,
 )
-from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import (
     JointLimits,

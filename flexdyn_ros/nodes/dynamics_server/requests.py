@@ -10,10 +10,10 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
-from flexdyn_ros.nodes.interfaces.requests import RequestError as RequestError
-from flexdyn_ros.nodes.interfaces.requests import column as column
-from flexdyn_ros.nodes.interfaces.requests import efforts_of as efforts_of
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
+from flexdyn_ros.nodes.ros.requests import RequestError as RequestError
+from flexdyn_ros.nodes.ros.requests import column as column
+from flexdyn_ros.nodes.ros.requests import efforts_of as efforts_of
 from flexdyn_ros.simulation.live.message_fields import twice
 
 REFUSE, ZERO, STATIC = 0, 1, 2

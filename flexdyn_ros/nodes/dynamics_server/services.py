@@ -32,9 +32,10 @@ from flexdyn_ros.nodes.dynamics_server.requests import (
     robot_of,
 )
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work, done_at_once, in_slices
-from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of, deflection_message
 from flexdyn_ros.nodes.ros.conversions import (
+    bending_frames_of,
     coordinate_message,
+    deflection_message,
     poses_from_matrices,
     rows_of_jacobian,
     vector_message,

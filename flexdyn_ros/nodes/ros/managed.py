@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -29,11 +30,68 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError, given_names
 from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 from flexdyn_ros.nodes.ros.outbox import Outbox
-from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
 from flexdyn_ros.nodes.startup.surroundings import StartError
 from flexdyn_ros.nodes.topics import REQUESTS, topic_of
+
+#: seconds without a message that are reported, and between looks: together well below two seconds
+LONGEST, INTERVAL = 0.75, 0.25
+
+
+class Silence:
+    """Says in the log, once, that nothing comes on a topic, and that something comes again.
+
+    Wall time counts: simulated time pauses when a simulator is silent.
+
+    Parameters
+    ----------
+    node : ManagedNode
+        Nothing is logged while it is not active.
+    topic : str
+        What is heard, as the log is to call it.
+    consequence : str
+        What the node does meanwhile.
+    """
+
+    def __init__(self, node: Node, topic: str, consequence: str) -> None:
+        self._node, self._topic, self._consequence = node, topic, consequence
+        self._is_told = self._has_heard = False
+        self.begin()
+        self._timer = node.create_wall_timer(INTERVAL, self._look)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._node.destroy_timer(self._timer)
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self._heard = time.monotonic()
+
+    def hear(self) -> None:
+        """A message has come."""
+        self._heard, self._has_heard = time.monotonic(), True
+        if self._is_told:
+            self._is_told = False
+            self._node.get_logger().info(f"{self._topic}: heard again")
+
+    @property
+    def condition(self) -> str:
+        """What is waited for and since when; empty while messages come."""
+        seconds = time.monotonic() - self._heard
+        if seconds < LONGEST:
+            return ""
+        return f"waiting for {self._topic}, none for {seconds:.1f} s: {self._consequence}"
+
+    def _look(self) -> None:
+        if self._node.is_active and not self._is_told and (condition := self.condition):
+            self._is_told = True
+            # who has not begun is no reason to worry, who has fallen silent is; rclpy wants a line for each
+            if self._has_heard:
+                self._node.get_logger().warning(condition)
+            else:
+                self._node.get_logger().info(condition)
+
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
@@ -166,7 +224,7 @@ class ManagedNode(LifecycleNode):
     def _tell_unknown_parameters(self) -> None:
         """Say which parameters were given that this node does not have."""
         from flexdyn_ros.nodes.parameters import NODES
-        from flexdyn_ros.nodes.startup.unknown_parameters import complaint, is_of_another, unknown
+        from flexdyn_ros.nodes.startup.parameter_files import complaint, is_of_another, unknown
 
         if self._kind not in NODES:
             return

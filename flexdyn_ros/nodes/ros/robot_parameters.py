@@ -1,10 +1,10 @@
 """Parameters of several nodes: where the robot comes from, the life cycle, tolerances of goals; and those of
-the server."""
+the server, the state publisher and the cylinders."""
 
 from __future__ import annotations
 
 from flexdyn_ros.control.goal_watch import STOPPED
-from flexdyn_ros.description.language.vocabulary import boolean, element, integer, number, text, words
+from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, number, text, words
 from flexdyn_ros.nodes.ros.declaration import family
 
 _OF_GOALS = "of ~/follow_joint_trajectory: "
@@ -92,3 +92,81 @@ class DynamicsServerParameters(RobotParameters, LifecycleParameters):
         within=(1, 1000),
         default=8,
     )
+
+
+@element("hydraulic_actuators", "Parameters of `hydraulic_actuators`.")
+class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
+    rate_hz: float = number(
+        "Hz",
+        "rate of the ticks; in lockstep that of the leg states: one over the step of the simulator, or its "
+        "lockstep_rate_hz",
+        within=(1.0, 20000.0),
+        default=1000.0,
+    )
+    lockstep: bool = boolean(
+        "tick once per leg state, by exactly one period, and answer repeated ones with the same force, as "
+        "the simulator's parameter of this name asks for; false: tick by the node's clock",
+        default=True,
+    )
+    command_timeout: float = number(
+        "s", "age at which a command is stale", within=(1e-3, 3600.0), default=0.1
+    )
+    state_timeout: float = number(
+        "s", "age at which a leg state is stale", within=(1e-3, 3600.0), default=0.02
+    )
+    max_velocity: float = number(
+        "m/s", "leg states with faster legs are refused", within=(1e-3, 100.0), default=2.0
+    )
+    on_stale_command: str = choice(
+        "close lower",
+        "what valves do without fresh commands: close, or open by lower_opening",
+        default="close",
+    )
+    lower_opening: float = number(
+        "-", "valve opening that lowers the platform", within=(-1.0, 0.0), default=-0.05
+    )
+    p_initial: float = number(
+        "Pa",
+        "absolute pressure of both chambers at start and reset; 0: in equilibrium with the present force",
+        within=(0.0, 1e9),
+        default=0.0,
+    )
+
+
+@element("state_publisher", "Parameters of `state_publisher`.")
+class StatePublisherParameters(RobotParameters, LifecycleParameters):
+    magnification: float = number(
+        "-", "of the deflections in deformation_markers", within=(0.0, 1e6), live=True, default=1.0
+    )
+    colour: str = choice(
+        "strain displacement moment velocity",
+        "what colours deformation_markers show; displacement and velocity against the undeformed link",
+        live=True,
+        default="strain",
+    )
+    colour_limit: float = number(
+        "-, m, N m, m/s",
+        "value of the last colour; 0: the largest value so far",
+        within=(0.0, 1e12),
+        live=True,
+        default=0.0,
+    )
+    ghost: bool = boolean("show undeformed links, transparent", live=True, default=True)
+    legend: bool = boolean("show a bar of the colours with the values at its ends", live=True, default=True)
+    trace_duration: float = number(
+        "s", "how long the path of the tip stays visible; 0: no trace", within=(0.0, 3600.0), default=5.0
+    )
+    trace_frame: str = text(
+        "link whose path is shown; empty: the link after the most joints, of platforms none", default=""
+    )
+    marker_frequency: float = number(
+        "Hz", "greatest rate of deformation_markers", within=(0.1, 1000.0), default=30.0
+    )
+    publish_frequency: float = number("Hz", "greatest rate of /tf", within=(0.1, 1000.0), default=30.0)
+    publish_tf: bool = boolean(
+        "publish /tf and /tf_static of the joints; false beside robot_state_publisher", default=True
+    )
+    publish_base_tf: bool = boolean(
+        "publish /tf_static world -> root link, of a base that moves world -> odom", default=True
+    )
+    frame_prefix: str = text("put before every frame name of the robot", default="")

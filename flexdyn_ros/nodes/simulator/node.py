@@ -23,16 +23,16 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError, shortened
-from flexdyn_ros.nodes.interfaces.requests import (
+from flexdyn_ros.nodes.ros.conversions import wrench_vector
+from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
+from flexdyn_ros.nodes.ros.requests import (
     RequestError,
     check_state,
     efforts_of,
     read_payload,
     read_state,
 )
-from flexdyn_ros.nodes.ros.conversions import wrench_vector
-from flexdyn_ros.nodes.ros.declaration import declare
-from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
-from flexdyn_ros.nodes.interfaces.requests import RequestError
+from flexdyn_ros.nodes.ros.requests import RequestError
 from flexdyn_ros.simulation.live.pace import Pace
 from flexdyn_ros.simulation.live.simulation import Simulation
 

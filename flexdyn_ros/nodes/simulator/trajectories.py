@@ -9,7 +9,7 @@ import numpy as np
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from flexdyn_ros.nodes.interfaces.follow_trajectory import (
+from flexdyn_ros.nodes.ros.follow_trajectory import (
     FollowJointTrajectoryAction,
     Motion,
     declared_tolerances,

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.errors import shortened
-from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
+from flexdyn_ros.nodes.one_shot import short_lived_node
 from flexdyn_ros.nodes.topics import NEWEST
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import seconds_of

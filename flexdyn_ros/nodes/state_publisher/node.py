@@ -18,8 +18,8 @@ import flexdyn_ros
 from flexdyn_ros.nodes.ros.conversions import transform_message
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_changes, declare
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
+from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.picture import Picture
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage
 from flexdyn_ros.robot.verbs import Robot

@@ -9,10 +9,10 @@ from visualization_msgs.msg import Marker
 
 from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_ros.expanding import appearance_of
+from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, DeflectionReader
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh
 from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers
-from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.scenery import Legend, RoadStrip, ghosts
 from flexdyn_ros.nodes.state_publisher.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms

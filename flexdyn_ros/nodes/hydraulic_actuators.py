@@ -14,11 +14,11 @@ from std_srvs.srv import SetBool, Trigger
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
+from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits, disagreement, pace_word, ranges_of
 from flexdyn_ros.simulation.live.message_fields import doubles
@@ -241,3 +241,7 @@ class HydraulicActuators(ManagedNode):
 
 
 main = executable(HydraulicActuators)
+
+
+if __name__ == "__main__":
+    main()

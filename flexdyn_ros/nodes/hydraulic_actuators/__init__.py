@@ -1,1 +1,0 @@
-"""`hydraulic_actuators`: servo-hydraulic legs."""

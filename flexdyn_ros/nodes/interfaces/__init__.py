@@ -1,1 +1,0 @@
-"""Topics, services and actions that several nodes have."""

@@ -1,0 +1,259 @@
+"""A service that is asked once, or a message on a topic, for programs that are no nodes themselves."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from ament_index_python.resources import has_resource
+from rclpy.executors import Executor
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from std_srvs.srv import SetBool, Trigger
+
+import flexdyn_interfaces.srv as services
+from flexdyn_ros.errors import FlexdynError, UnknownNameError
+from flexdyn_ros.nodes.ros.executor import EnduringExecutor
+from flexdyn_ros.nodes.ros.message_values import fill, plain
+from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
+from flexdyn_ros.nodes.topics import ONE_SHOT
+
+
+@contextmanager
+def short_lived_node(name: str) -> Iterator[tuple[Node, EnduringExecutor]]:
+    """A node in a context of its own, and the executor that spins it; both are gone afterwards.
+
+    Raises
+    ------
+    StartError
+        If ROS does not let it start.
+    """
+    context = rclpy.Context()
+    with told_in_a_sentence():
+        rclpy.init(args=[], context=context)
+        node = rclpy.create_node(name, context=context, start_parameter_services=False)
+        executor = EnduringExecutor(node)
+    try:
+        yield node, executor
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
+
+
+#: services with types that are not ours
+STANDARD = {"reset": Trigger, "pause": Trigger, "resume": Trigger, "enable": SetBool}
+#: services of ours whose names are not those of their types
+NAMED = {"get_dynamics_state": services.GetState, "set_dynamics_state": services.SetState}
+#: nodes that own services other than the dynamics server's
+OWNERS = dict.fromkeys(
+    (*NAMED, "step", "apply_wrench", "set_payload", "reset", "pause", "resume"), "simulator"
+) | {"enable": "hydraulic_actuators"}
+
+
+def types() -> dict[str, Any]:
+    """Type of every service by its name in snake case."""
+    ours = {
+        re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): getattr(services, name)
+        for name in dir(services)
+        if name[0].isupper()
+        and hasattr(getattr(services, name), "Request")
+        and getattr(services, name) not in NAMED.values()
+    }
+    return ours | NAMED | STANDARD
+
+
+def call(
+    name: str, fields: Mapping[str, object], namespace: str = "", timeout: float = 5.0
+) -> dict[str, Any]:
+    """The response of a service as plain values.
+
+    Parameters
+    ----------
+    name : str
+        `mass_matrix`, or with its node, `simulator/reset`.
+    fields : mapping
+        Of the request; what is left out keeps its default, but `samples`: as many states as `positions` has.
+    namespace : str
+        Of the node.
+    timeout : float
+        To find the service, and to get its answer [s].
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such service.
+    FlexdynError
+        If a field does not fit, the service is not there, or no answer comes.
+    """
+    node_name, _, service = name.rpartition("/")
+    known = types()
+    UnknownNameError.check("service", service, known)
+    request = known[service].Request()
+    try:
+        fill(request, fields)
+    except (AssertionError, OverflowError, ValueError) as error:
+        raise FlexdynError(f"request of {service}: {error}") from None
+    parts = (namespace, node_name or OWNERS.get(service, "dynamics_server"), service)
+    topic = "/" + "/".join(part.strip("/") for part in parts if part.strip("/"))
+    with short_lived_node("flexdyn_call") as (node, executor):
+        client = _client(node, known[service], topic, timeout)
+        if hasattr(request, "samples") and "samples" not in fields:
+            width = len(request.names) or _width(node, executor, topic, request.robot, timeout)
+            request.samples = _samples(len(request.positions), width)
+        answer: dict[str, Any] = plain(_ask(executor, client, topic, request, timeout))
+    return answer
+
+
+def _width(node: Node, executor: Any, topic: str, robot: str, timeout: float) -> int:
+    """How many positions a state of the robot of a service has; 0 where the server does not say."""
+    beside = f"{topic.rpartition('/')[0]}/describe_robot"
+    client = _client(node, services.DescribeRobot, beside, timeout)
+    about = _ask(executor, client, beside, services.DescribeRobot.Request(robot=robot), timeout)
+    return int(about.nq)
+
+
+def _samples(positions: int, width: int) -> int:
+    """How many states so many positions are; 1 where they are no whole number of them: the server then says
+    what it expects."""
+    return positions // width if width and positions and positions % width == 0 else 1
+
+
+def _client(node: Node, kind: Any, topic: str, timeout: float) -> Any:
+    client = node.create_client(kind, topic)
+    if not client.wait_for_service(timeout):
+        raise FlexdynError(f"no service {topic} within {timeout:g} s")
+    return client
+
+
+def _ask(executor: Executor, client: Any, topic: str, request: object, timeout: float) -> Any:
+    # a server may come to know a new client late, and its first answer is then lost: what may be sent
+    # twice is sent again, and the first answer that comes is taken
+    begin, futures = time.monotonic(), [client.call_async(request)]
+    while (waited := time.monotonic() - begin) < timeout:
+        executor.spin_once(timeout_sec=0.05)
+        for future in futures:
+            if future.done():
+                return future.result()
+        if waited > 0.25 * timeout and len(futures) == 1 and not isinstance(request, services.Step.Request):
+            futures.append(client.call_async(request))
+    raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
+
+
+#: seconds that what was sent last has to reach its listeners
+LINGER = 0.2
+
+
+def publish(
+    topic: str,
+    fields: Mapping[str, Any],
+    kind: str = "",
+    namespace: str = "",
+    *,
+    times: int = 1,
+    rate: float = 10.0,
+    timeout: float = 5.0,
+) -> int:
+    """Publish a message as soon as somebody listens; returns the number of listeners.
+
+    Parameters
+    ----------
+    topic : str
+    fields : mapping
+        Of the message; what is left out keeps its default. A `header.stamp` that is left out is the time of
+        sending; of trajectories it stays 0: start at once, whatever clock those who listen follow.
+    kind : str
+        `PACKAGE/msg/NAME`; empty: the type that those who listen expect.
+    namespace : str
+        Of the topic.
+    times : int
+    rate : float
+        [Hz]
+    timeout : float
+        To find a listener [s].
+
+    Raises
+    ------
+    FlexdynError
+        If nobody listens, the type is not known, or a field does not fit.
+    """
+    name = "/" + "/".join(part.strip("/") for part in (namespace, topic) if part.strip("/"))
+    with short_lived_node("flexdyn_pub") as (node, executor):
+        listener = _listener(node, executor, name, kind, timeout)
+        message_type = _type_of(listener.topic_type)
+        message = message_type()
+        try:
+            fill(message, fields)
+        except (AssertionError, OverflowError, ValueError) as error:
+            raise FlexdynError(f"message for {name}: {error}") from None
+        publisher = node.create_publisher(message_type, name, ONE_SHOT)
+        end = time.monotonic() + timeout
+        while publisher.get_subscription_count() == 0:
+            if time.monotonic() > end:
+                raise FlexdynError(f"nobody listens to {name} any more, waited {timeout:g} s")
+            executor.spin_once(timeout_sec=0.02)
+        is_unstamped = hasattr(message, "header") and "stamp" not in (fields.get("header") or {})
+        is_unstamped = is_unstamped and not listener.topic_type.endswith("JointTrajectory")
+        for i in range(times):
+            if i:
+                time.sleep(1.0 / rate)
+            if is_unstamped:
+                message.header.stamp = node.get_clock().now().to_msg()
+            publisher.publish(message)
+        count = int(publisher.get_subscription_count())
+        time.sleep(LINGER)
+        return count
+
+
+def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> Publisher:
+    """What the graph knows of somebody who listens to a topic."""
+    end = time.monotonic() + timeout
+    while True:
+        found = node.get_subscriptions_info_by_topic(topic)
+        right = [info for info in found if not kind or info.topic_type == kind]
+        if right:
+            return right[0]
+        if time.monotonic() >= end:
+            types = sorted({info.topic_type for info in found})
+            what = (
+                f"{topic} carries {', '.join(types)}, not {kind}" if types else f"nobody listens to {topic}"
+            )
+            raise FlexdynError(f"{what}, waited {timeout:g} s")
+        executor.spin_once(timeout_sec=0.05)
+
+
+def _type_of(kind: str) -> Any:
+    """The class of a message type `PACKAGE/msg/NAME`.
+
+    The name may come from anybody who listens: only packages that are installed as interface packages are
+    imported.
+    """
+    package, _, name = kind.partition("/msg/")
+    if not (package.isidentifier() and name.isidentifier()):
+        raise FlexdynError(f"unknown message type {kind!r}, expected PACKAGE/msg/NAME")
+    if not _is_interface_package(package):
+        raise FlexdynError(f"message type {kind!r}: no interface package {package!r} is installed here")
+    try:
+        return getattr(import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError, ValueError):
+        raise FlexdynError(f"unknown message type {kind!r}, expected PACKAGE/msg/NAME") from None
+
+
+def _is_interface_package(package: str) -> bool:
+    """Whether the resource index has messages of a package: that of the sourced environments, or of this
+    Python's."""
+    marker = Path(sys.prefix, "share", "ament_index", "resource_index", "rosidl_interfaces", package)
+    if marker.is_file():
+        return True
+    try:
+        return has_resource("rosidl_interfaces", package) is not False
+    except OSError:
+        # no environment is sourced
+        return False

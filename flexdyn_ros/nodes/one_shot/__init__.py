@@ -1,1 +1,0 @@
-"""What lives for one command of the command line."""
