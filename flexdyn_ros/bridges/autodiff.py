@@ -7,12 +7,16 @@ derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
 from flexdyn_ros.robot.verbs import Robot
+
+if TYPE_CHECKING:
+    from jax import Array
+    from numpy.typing import ArrayLike
 
 #: a function that JAX differentiates: arrays in, one array out
 JaxFunction = Callable[..., object]
@@ -84,32 +88,32 @@ def _differentiable(robot: Robot, value: Callable[..., np.ndarray], slopes: Slop
         import jax
         import jax.numpy as jnp
 
-    def computed(*arguments: Any) -> np.ndarray:
+    def computed(*arguments: np.ndarray) -> np.ndarray:
         kind = np.asarray(arguments[0]).dtype
         return value(*_unit(robot, arguments)).astype(kind)
 
-    def pulled_back(bar: Any, *arguments: object) -> tuple[np.ndarray, ...]:
+    def pulled_back(bar: np.ndarray, *arguments: np.ndarray) -> tuple[np.ndarray, ...]:
         given = _unit(robot, arguments)
         bar = np.asarray(bar, dtype=np.float64)
         by_q, *others = (np.einsum("...i,...ij->...j", bar, slope) for slope in slopes(*given))
         found = _by_coordinates(robot, given[0], by_q), *others
         return tuple(g.astype(np.asarray(x).dtype) for g, x in zip(found, arguments, strict=True))
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: ArrayLike) -> Array:
         kind = jnp.result_type(*arguments, float)
         arrays = [jnp.asarray(x, kind) for x in arguments]
         shape = jnp.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         return function(*(jnp.broadcast_to(x, (*shape, x.shape[-1])) for x in arrays))
 
     @jax.custom_vjp
-    def function(*arguments: Any) -> Any:
+    def function(*arguments: Array) -> Array:
         result = jax.ShapeDtypeStruct((*arguments[0].shape[:-1], size), arguments[0].dtype)
         return jax.pure_callback(computed, result, *arguments, vmap_method="broadcast_all")
 
-    def forward(*arguments: Any) -> tuple[Any, Any]:
+    def forward(*arguments: Array) -> tuple[Array, tuple[Array, ...]]:
         return function(*arguments), arguments
 
-    def backward(arguments: Any, bar: object) -> Any:
+    def backward(arguments: tuple[Array, ...], bar: Array) -> tuple[Array, ...]:
         results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arguments)
         return jax.pure_callback(pulled_back, results, bar, *arguments, vmap_method="broadcast_all")
 

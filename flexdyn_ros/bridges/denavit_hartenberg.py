@@ -29,6 +29,10 @@ _KEYS = ("name", "convention", "angles", "joints")
 _MOST_BYTES = 1_000_000
 
 
+#: a row of a table, by names of columns; where it stands
+Row = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class DenavitHartenberg:
     """A chain of joints by Denavit-Hartenberg parameters.
@@ -49,7 +53,7 @@ class DenavitHartenberg:
 
     name: str
     convention: str
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Row, ...]
 
     def to_urdf(self) -> str:
         """URDF text: links `base_link`, `link_1` ... and `tool0`, which is the last frame of the table."""
@@ -121,7 +125,7 @@ def read_table(
 # ---- files ----
 
 
-def _read(path: Path) -> tuple[list[Any], list[int | None], dict[str, Any]]:
+def _read(path: Path) -> tuple[list[Any], list[int | None], Row]:
     """Rows as they are written, the line of each, and what else the file says."""
     if path.suffix.lower() not in (".csv", ".yaml", ".yml"):
         raise DescriptionError("no table", file=str(path), value=path.suffix, expected=".csv, .yaml or .yml")
@@ -137,7 +141,7 @@ def _read(path: Path) -> tuple[list[Any], list[int | None], dict[str, Any]]:
     return _from_csv(text, path) if path.suffix.lower() == ".csv" else _from_yaml(text, path)
 
 
-def _from_csv(text: str, path: Path) -> tuple[list[Any], list[int | None], dict[str, Any]]:
+def _from_csv(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]:
     table = csv.DictReader(
         ("" if line.lstrip().startswith("#") or not line.strip() else line for line in text.splitlines()),
         skipinitialspace=True, restkey="", strict=True,
@@ -153,7 +157,7 @@ def _from_csv(text: str, path: Path) -> tuple[list[Any], list[int | None], dict[
     return rows, lines, {}
 
 
-def _from_yaml(text: str, path: Path) -> tuple[list[Any], list[int | None], dict[str, Any]]:
+def _from_yaml(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]:
     try:
         facts = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -174,9 +178,9 @@ def _from_yaml(text: str, path: Path) -> tuple[list[Any], list[int | None], dict
 # ---- rows ----
 
 
-def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> dict[str, Any]:
+def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> Row:
     """A row with numbers in SI and rad."""
-    place: dict[str, Any] = {"file": file, "line": line, "element": f"row {number}"}
+    place: Row = {"file": file, "line": line, "element": f"row {number}"}
     if not isinstance(row, Mapping):
         raise DescriptionError("no row", **place, value=row, expected="a mapping of columns to numbers")
     for column in row:
@@ -184,7 +188,7 @@ def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> dic
             raise DescriptionError(
                 "unknown column", **place, attribute=str(column), expected=f"one of {', '.join(COLUMNS)}"
             )
-    found: dict[str, Any] = {
+    found: Row = {
         "joint": _word(row.get("joint", f"joint_{number}"), "joint", place),
         "type": _word(row.get("type", "revolute"), "type", place),
     }
@@ -209,13 +213,13 @@ def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> dic
     return found
 
 
-def _word(given: Any, column: str, place: Mapping[str, Any]) -> str:
+def _word(given: Any, column: str, place: Row) -> str:
     if not isinstance(given, str | int) or isinstance(given, bool):
         raise DescriptionError("no word", **place, attribute=column, value=given, expected="a name")
     return str(given).strip()
 
 
-def _number(given: Any, column: str, place: Mapping[str, Any]) -> float:
+def _number(given: Any, column: str, place: Row) -> float:
     try:
         number = float(given) if not isinstance(given, bool) else float("nan")
     except (TypeError, ValueError, OverflowError):
@@ -235,7 +239,7 @@ def _number(given: Any, column: str, place: Mapping[str, Any]) -> float:
     return number
 
 
-def _check_limits(row: Mapping[str, Any], place: Mapping[str, Any]) -> None:
+def _check_limits(row: Row, place: Row) -> None:
     if ("lower" in row) != ("upper" in row):
         missing = "lower" if "upper" in row else "upper"
         raise DescriptionError("one limit without the other", **place, attribute=missing, expected="a number")
@@ -250,7 +254,7 @@ def _check_limits(row: Mapping[str, Any], place: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_repeated(rows: list[dict[str, Any]], lines: list[int | None], file: str) -> None:
+def _refuse_repeated(rows: list[Row], lines: list[int | None], file: str) -> None:
     seen: set[str] = {"tool0_mount"}
     for number, (row, line) in enumerate(zip(rows, lines), 1):
         taken = row["joint"] in seen
@@ -275,12 +279,12 @@ def _screw(axis: int, angle: float, shift: float) -> np.ndarray:
     return T
 
 
-def _standard(row: Mapping[str, Any]) -> np.ndarray:
+def _standard(row: Row) -> np.ndarray:
     """From frame i - 1 to frame i with the joint at 0."""
     return _screw(2, row["theta"], row["d"]) @ _screw(0, row["alpha"], row["a"])
 
 
-def _modified(row: Mapping[str, Any]) -> np.ndarray:
+def _modified(row: Row) -> np.ndarray:
     """From frame i - 1 to frame i with the joint at 0."""
     return _screw(0, row["alpha"], row["a"]) @ _screw(2, row["theta"], row["d"])
 
@@ -301,7 +305,7 @@ def _texts(numbers: Any) -> str:
     return " ".join(repr(float(x) if abs(x) > 1e-16 else 0.0) for x in numbers)
 
 
-def _link(name: str, row: Mapping[str, Any], within: np.ndarray) -> list[str]:
+def _link(name: str, row: Row, within: np.ndarray) -> list[str]:
     """The link; `within` leads from its frame to frame i, in which its inertia is given."""
     if "mass" not in row:
         return [f'  <link name="{name}"/>']
@@ -315,7 +319,7 @@ def _link(name: str, row: Mapping[str, Any], within: np.ndarray) -> list[str]:
     ]
 
 
-def _joint(row: Mapping[str, Any], parent: str, child: str, origin: np.ndarray) -> list[str]:
+def _joint(row: Row, parent: str, child: str, origin: np.ndarray) -> list[str]:
     kind = "continuous" if row["type"] == "revolute" and "lower" not in row else row["type"]
     limits = {key: row[key] for key in LIMITS if key in row}
     if limits:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, needs
 from flexdyn_ros.robot.verbs import Robot
+
+if TYPE_CHECKING:
+    import control
+    from scipy import signal
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,7 @@ class LinearSystem:
             self.outputs,
         )
 
-    def to_control(self) -> Any:
+    def to_control(self) -> control.StateSpace:
         """`control.StateSpace` with the names of states, inputs and outputs (extra [control]).
 
         python-control keeps points for names of systems: `shoulder.velocity` is `shoulder_velocity` there.
@@ -66,7 +70,7 @@ class LinearSystem:
         }
         return control.StateSpace(self.A, self.B, self.C, self.D, remove_useless_states=False, **names)
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self) -> signal.StateSpace:
         """`scipy.signal.StateSpace` of the same matrices; SciPy's systems have no names."""
         from scipy.signal import StateSpace
 

@@ -13,7 +13,7 @@ from flexdyn_ros.cli.terminal import Json, complain, messages, print_json, print
 
 
 def _complete_study(incomplete: str) -> list[str]:
-    from flexdyn_ros.studies.shipped import shipped_studies
+    from flexdyn_ros.studies.engine import shipped_studies
 
     return [name for name in shipped_studies() if name.startswith(incomplete)]
 
@@ -49,7 +49,7 @@ def study(
 ) -> None:
     """Run a study: a design of parameters through an experiment, to table.parquet, report.md and pictures."""
     from flexdyn_ros.studies import read_study, run
-    from flexdyn_ros.studies.shipped import study_file
+    from flexdyn_ros.studies.engine import study_file
 
     if workers is not None and scheduler is not None:
         raise typer.BadParameter("a running scheduler has workers of its own", param_hint="--workers")

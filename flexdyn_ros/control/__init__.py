@@ -3,21 +3,17 @@
 from typing import TYPE_CHECKING
 
 # laws that are named like their modules; the others are imported when they are asked for, with what they need
-from flexdyn_ros.control.computed_torque import computed_torque
-from flexdyn_ros.control.pd import pd
+from flexdyn_ros.control.feedback import computed_torque, pd
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
-    from flexdyn_ros.control.closed_loop import closed_loop_modes, joint_inertia
     from flexdyn_ros.control.feed_forward import FEED_FORWARD, FeedForward, actuator_inertia, actuator_motion
     from flexdyn_ros.control.goal_watch import GoalWatch, Outcome, Tolerances
-    from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
-    from flexdyn_ros.control.input_shaping import shaped, shaper_of, zv, zvd
-    from flexdyn_ros.control.pose_space import PoseSpace
+    from flexdyn_ros.control.input_shaping import closed_loop_modes, joint_inertia, shaped, shaper_of, zv, zvd
     from flexdyn_ros.control.reference import Timeline, to_rest
-    from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
-    from flexdyn_ros.control.static_shape import StaticShape
-    from flexdyn_ros.control.tip_path import TipPath, check_shapes
+    from flexdyn_ros.control.static_shape import StaticShape, can_be_held, holding_stiffness
+    from flexdyn_ros.control.tip_path import PoseSpace, TipPath, check_shapes
+    from flexdyn_ros.robot.analysis.sampled_feedback import DELAYS, sampled_growth
 
 __all__ = [
     "DELAYS", "FEED_FORWARD", "FeedForward", "GoalWatch", "Outcome", "PoseSpace", "StaticShape",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.control.reference import Reference, reference_of
-from flexdyn_ros.control.sampled_feedback import sampled_growth
 from flexdyn_ros.errors import StateError, UnsupportedError
+from flexdyn_ros.robot.analysis.sampled_feedback import sampled_growth
 from flexdyn_ros.robot.verbs import Robot
 
 #: how much of the inverse dynamics is fed forward

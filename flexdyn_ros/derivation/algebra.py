@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-Vector = list[Any]
-Matrix = list[list[Any]]
+#: polynomial, expression of SymPy, counter or number
+Scalar = Any
+Vector = list[Scalar]
+Matrix = list[list[Scalar]]
 
 
 def is_zero(x: object) -> bool:
@@ -18,9 +20,9 @@ def is_zero(x: object) -> bool:
     return bool(x == 0)
 
 
-def add(*terms: Any) -> Any:
+def add(*terms: Scalar) -> Scalar:
     """Sum without the terms that are zero."""
-    total: Any = 0
+    total: Scalar = 0
     for x in terms:
         if is_zero(x):
             continue
@@ -28,7 +30,7 @@ def add(*terms: Any) -> Any:
     return total
 
 
-def mul(x: Any, y: Any) -> Any:
+def mul(x: Scalar, y: Scalar) -> Scalar:
     """Product; zero and one are recognised."""
     if is_zero(x) or is_zero(y):
         return 0
@@ -43,22 +45,22 @@ def mul(x: Any, y: Any) -> Any:
     return x * y
 
 
-def negative(x: Any) -> Any:
+def negative(x: Scalar) -> Scalar:
     """-x."""
     return 0 if is_zero(x) else -x
 
 
-def half(x: Any) -> Any:
+def half(x: Scalar) -> Scalar:
     """x / 2."""
     return 0 if is_zero(x) else x * Fraction(1, 2)
 
 
-def dot(a: Sequence[object], b: Sequence[Any]) -> Any:
+def dot(a: Sequence[object], b: Sequence[Scalar]) -> Scalar:
     """Inner product."""
     return add(*(mul(x, y) for x, y in zip(a, b, strict=True)))
 
 
-def cross(a: Sequence[object], b: Sequence[Any]) -> Vector:
+def cross(a: Sequence[object], b: Sequence[Scalar]) -> Vector:
     """a x b."""
     return [
         add(mul(a[1], b[2]), negative(mul(a[2], b[1]))),
@@ -72,7 +74,7 @@ def plus(*vectors: Sequence[object]) -> Vector:
     return [add(*entries) for entries in zip(*vectors, strict=True)]
 
 
-def scaled(x: object, a: Iterable[Any]) -> Vector:
+def scaled(x: object, a: Iterable[Scalar]) -> Vector:
     """x a."""
     return [mul(x, y) for y in a]
 
@@ -93,6 +95,40 @@ def product(A: Matrix, B: Matrix) -> Matrix:
     return [[dot(row, column) for column in columns] for row in A]
 
 
-def inner(A: Matrix, B: Matrix) -> Any:
+def inner(A: Matrix, B: Matrix) -> Scalar:
     """tr(A B^T), the sum of products of entries."""
     return add(*(mul(x, y) for ra, rb in zip(A, B, strict=True) for x, y in zip(ra, rb, strict=True)))
+
+
+class Angle(NamedTuple):
+    """Position of a joint: sine and cosine of a revolute one, displacement of a prismatic one."""
+
+    sine: Scalar
+    cosine: Scalar
+    displacement: Scalar
+
+
+def rotation_about(axis: Vector, s: object, c: object) -> Matrix:
+    """I + s [axis]x + (1 - c) [axis]x^2 for a unit axis, sine s and cosine c."""
+    return _combination(axis, s, c, 1)
+
+
+def rotation_derivatives(axis: Vector, s: object, c: object) -> tuple[Matrix, Matrix]:
+    """First and second derivative of the rotation with respect to its angle."""
+    return _combination(axis, c, negative(s), 0), _combination(axis, negative(s), negative(c), 0)
+
+
+def _combination(axis: Vector, s: object, c: object, one: int) -> Matrix:
+    """s [axis]x + c (1 - axis axis^T) + one axis axis^T, the general element of the rotation and its
+    derivatives."""
+    x, y, z = axis
+    skew = [[0, negative(z), y], [z, 0, negative(x)], [negative(y), x, 0]]
+    out: Matrix = []
+    for i in range(3):
+        row = []
+        for j in range(3):
+            along = mul(axis[i], axis[j])
+            across = add(int(i == j), negative(along))
+            row.append(add(mul(skew[i][j], s), mul(across, c), mul(along, one)))
+        out.append(row)
+    return out

@@ -2,14 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from flexdyn_ros.derivation.algebra import Vector, mul
+from flexdyn_ros.derivation.algebra import Angle, Scalar, Vector, mul
 from flexdyn_ros.derivation.arm import Arm, Dress, Parameter
-from flexdyn_ros.derivation.operations import Counter, Tally
-from flexdyn_ros.derivation.rotation import Angle
+
+
+class Operations(NamedTuple):
+    """Additions (subtractions), multiplications (divisions, squares) and sines and cosines."""
+
+    additions: int
+    multiplications: int
+    functions: int = 0
+
+    @property
+    def total(self) -> int:
+        """Additions and multiplications."""
+        return self.additions + self.multiplications
+
+    def __str__(self) -> str:
+        return f"{self.multiplications} multiplications, {self.additions} additions"
+
+
+class Tally:
+    """Where counting numbers report."""
+
+    def __init__(self) -> None:
+        self.additions = self.multiplications = 0
+
+    @property
+    def operations(self) -> Operations:
+        """What was counted so far."""
+        return Operations(self.additions, self.multiplications)
+
+
+class Counter:
+    """A number without a value that counts what is done with it; signs are free, integers 0 and 1 are
+    known."""
+
+    __slots__ = ("tally",)
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+
+    def _sum(self, other: object) -> Counter:
+        if not (isinstance(other, int | float) and other == 0):
+            self.tally.additions += 1
+        return self
+
+    def _times(self, other: object) -> Counter | int:
+        if isinstance(other, int | float) and other in (0, 1, -1):
+            return self if other else 0
+        self.tally.multiplications += 1
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _sum
+    __mul__ = __rmul__ = __truediv__ = _times
+
+    def __neg__(self) -> Counter:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def count_expressions(expressions: Iterable[object], *, share: bool) -> Operations:
+    """Operations of sympy expressions by `sympy.count_ops`; with `share` after common-subexpression
+    elimination."""
+    import sympy
+
+    todo = [sympy.sympify(e) for e in expressions]
+    if share:
+        named, rest = sympy.cse(todo, order="none")
+        todo = [expression for _, expression in named] + list(rest)
+    visual = sympy.Add(*(sympy.count_ops(e, visual=True) for e in todo))
+    count = {str(symbol): int(visual.coeff(symbol)) for symbol in visual.free_symbols}
+    functions = count.pop("SIN", 0) + count.pop("COS", 0)
+    count.pop("NEG", None)
+    additions = count.pop("ADD", 0) + count.pop("SUB", 0)
+    return Operations(additions, sum(count.values()), functions)
 
 
 class State(NamedTuple):
@@ -46,7 +122,7 @@ class Symbols(NamedTuple):
 def _dress_with(
     symbol: Callable[[str], object], number: Callable[[Fraction], object], symbolic: bool
 ) -> Dress:
-    def dress(parameter: Parameter) -> Any:
+    def dress(parameter: Parameter) -> Scalar:
         if symbolic and parameter.name:
             return symbol(parameter.name)
         return number(Fraction(repr(parameter.value)))
@@ -90,7 +166,7 @@ class Polynomials:
         ]
         self.dress = _dress_with(self._generator.__getitem__, self._number, symbolic)
 
-    def _number(self, x: Fraction) -> Any:
+    def _number(self, x: Fraction) -> Scalar:
         return self.ring.ground_new(self.ring.domain(x.numerator, x.denominator))
 
     def state(self, arm: Arm) -> State:
@@ -101,16 +177,16 @@ class Polynomials:
         ]
         return _state(arm, angles, [g[f"v{i + 1}"] for i in range(n)], [g[f"a{i + 1}"] for i in range(n)])
 
-    def reduced(self, x: Any) -> Any:
+    def reduced(self, x: Scalar) -> Scalar:
         """Normal form modulo sin^2 + cos^2 = 1."""
         x = self.ring(x)
         return x.rem(self._circles) if self._circles and x else x
 
-    def slope(self, x: object, name: str) -> Any:
+    def slope(self, x: object, name: str) -> Scalar:
         """Derivative with respect to a generator."""
         return self.ring(x).diff(self._generator[name])
 
-    def expression(self, x: object) -> Any:
+    def expression(self, x: object) -> Scalar:
         """As a sympy expression in q, v, a and parameters."""
         return self.reduced(x).as_expr(*self._meaning.values())
 

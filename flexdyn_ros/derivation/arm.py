@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.derivation.algebra import Matrix, Vector, add, half, mul, negative
+from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, half, mul, negative
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
@@ -27,7 +27,7 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-Dress = Callable[[Parameter], Any]
+Dress = Callable[[Parameter], Scalar]
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Joint:
     parent: int
     revolute: bool
     coordinate: int
-    ratio: Any
+    ratio: Scalar
     offset: float
     rotation: Matrix
     origin: Vector
     axis: Vector
-    mass: Any
+    mass: Scalar
     com: Vector
     inertia: Matrix
     pseudo_inertia: Matrix
@@ -77,7 +77,7 @@ def read_arm(description: RobotDescription, dress: Dress, *, snap: float = SNAP)
 
 @dataclass
 class _Body:
-    joint: Any
+    joint: Scalar
     parent: int
     placement: Placement
     inertia: RigidInertia
@@ -143,7 +143,7 @@ class _Reader:
             stack.extend(reversed(d.children_of(joint.child)))
         return bodies
 
-    def dress(self, name: str, value: float, scale: float, unit: str, meaning: str) -> Any:
+    def dress(self, name: str, value: float, scale: float, unit: str, meaning: str) -> Scalar:
         """The parameter's number or symbol; the integer 0 if it vanishes beside `scale`."""
         if abs(value) <= 1e-12 * scale or value == 0.0:
             return 0
@@ -189,13 +189,13 @@ class _Reader:
             return [[int(x) for x in row] for row in rounded]
         return [[self._constant(x) for x in row] for row in R]
 
-    def _constant(self, x: float) -> Any:
+    def _constant(self, x: float) -> Scalar:
         """A number that is no parameter: integers exactly, others as plain values."""
         if abs(x - round(x)) < 1e-12:
             return round(x)
         return self._dress(Parameter("", float(x), "", ""))
 
-    def _inertia(self, n: int, link: str, body: RigidInertia) -> tuple[Any, Vector, Matrix, Matrix]:
+    def _inertia(self, n: int, link: str, body: RigidInertia) -> tuple[Scalar, Vector, Matrix, Matrix]:
         m = float(body.mass)
         h = np.asarray(body.moment, dtype=float)
         about_origin = np.asarray(body.inertia, dtype=float)
@@ -215,7 +215,7 @@ class _Reader:
                 inertia[i][j] = inertia[j][i] = self.dress(name, about_com[i, j], size, "kg m2", meaning)
         return mass, com, inertia, _pseudo_inertia(mass, com, inertia)
 
-    def _rotor(self, index: int, joint: Any) -> Any:
+    def _rotor(self, index: int, joint: Scalar) -> Scalar:
         if joint.rotor is None:
             return 0
         value = joint.rotor.gear_ratio**2 * joint.rotor.inertia
@@ -247,7 +247,7 @@ class _Reader:
                 self.notes.append(f"joint {j.name}: {', '.join(left_out)} left out")
 
 
-def _pseudo_inertia(mass: Any, com: Vector, inertia: Matrix) -> Matrix:
+def _pseudo_inertia(mass: Scalar, com: Vector, inertia: Matrix) -> Matrix:
     """int [1, x][1, x]^T dm about the body origin; S = tr(I)/2 - I about the com."""
     P: Matrix = [[0] * 4 for _ in range(4)]
     P[0][0] = mass

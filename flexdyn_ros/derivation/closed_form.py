@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from flexdyn_ros.derivation.arithmetic import Operations
 from flexdyn_ros.derivation.arm import Parameter
-from flexdyn_ros.derivation.operations import Operations
 from flexdyn_ros.escaping import printable, python_docstring
+
+if TYPE_CHECKING:
+    import sympy
 
 #: longest sum in which sums of angles are looked for; the search is cubic, and long sums gain little by it
 JOINED_TERMS = 24
@@ -61,16 +64,16 @@ class Derivation:
     q: tuple
     v: tuple
     a: tuple
-    M: Any
-    c: Any
-    g: Any
+    M: sympy.Matrix
+    c: sympy.Matrix
+    g: sympy.Matrix
     parameters: Mapping[str, Parameter]
     counts: Counts
     notes: tuple[str, ...]
     steps: tuple[Step, ...] = ()
 
     @property
-    def tau(self) -> Any:
+    def tau(self) -> sympy.Matrix:
         """Efforts as one sympy column (n, 1)."""
         import sympy
 
@@ -97,7 +100,7 @@ class Derivation:
         return python(self)
 
 
-def tidy(expression: object) -> Any:
+def tidy(expression: object) -> sympy.Expr:
     """The shortest of a few equal forms: sums of angles joined (in short sums), common factors taken out."""
     import sympy
     from sympy.simplify.fu import TR10i
@@ -109,17 +112,17 @@ def tidy(expression: object) -> Any:
     return min(forms, key=sympy.count_ops)
 
 
-def _entries(d: Derivation) -> list[tuple[str, tuple[int, ...], Any]]:
+def _entries(d: Derivation) -> list[tuple[str, tuple[int, ...], sympy.Expr]]:
     """(letter, indices from 1, expression): M's upper triangle, c, g."""
     n = len(d.coordinates)
-    entries: list[tuple[str, tuple[int, ...], Any]] = []
+    entries: list[tuple[str, tuple[int, ...], sympy.Expr]] = []
     entries += [("M", (i + 1, j + 1), d.M[i, j]) for i in range(n) for j in range(i, n)]
     entries += [("c", (i + 1,), d.c[i]) for i in range(n)]
     entries += [("g", (i + 1,), d.g[i]) for i in range(n)]
     return entries
 
 
-def _number(expression: Any) -> Any:
+def _number(expression: sympy.Expr) -> sympy.Expr:
     """Long fractions as decimals."""
     import sympy
 
@@ -188,10 +191,10 @@ def plain(d: Derivation) -> dict[str, object]:
     }
 
 
-def _symbol_names(d: Derivation) -> dict[Any, str]:
+def _symbol_names(d: Derivation) -> dict[sympy.Expr, str]:
     import sympy
 
-    names: dict[Any, str] = {}
+    names: dict[sympy.Expr, str] = {}
     for letter, symbols in (("q", d.q), (r"\dot q", d.v), (r"\ddot q", d.a)):
         names |= {s: f"{letter}_{{{i}}}" for i, s in enumerate(symbols, start=1)}
     for p in d.parameters:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from typing import TYPE_CHECKING
 
-from flexdyn_ros.derivation.algebra import Matrix, Vector, add, apply, mul, plus
-from flexdyn_ros.derivation.arithmetic import Expressions, Polynomials, State, Symbols, counting_state
+from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, apply, mul, plus
+from flexdyn_ros.derivation.arithmetic import (
+    Counter,
+    Expressions,
+    Polynomials,
+    State,
+    Symbols,
+    Tally,
+    count_expressions,
+    counting_state,
+)
 from flexdyn_ros.derivation.arm import SNAP, Arm, Dress, read_arm
 from flexdyn_ros.derivation.closed_form import Counts, Derivation, Step, tidy
 from flexdyn_ros.derivation.lagrange import lagrange, potential
 from flexdyn_ros.derivation.newton_euler import gather, newton_euler
-from flexdyn_ros.derivation.operations import Counter, Tally, count_expressions
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import sympy
 
 METHODS = ("newton_euler", "lagrange")
 
@@ -93,10 +104,10 @@ class _Case:
     def _read(self, dress: Dress) -> Arm:
         return read_arm(self._description, dress, snap=SNAP if self._symbolic else 1e-12)
 
-    def _tidy(self, x: object) -> Any:
+    def _tidy(self, x: object) -> Scalar:
         return tidy(self._numbers.expression(x))
 
-    def closed_form(self) -> tuple[Any, Any, Any]:
+    def closed_form(self) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Matrix]:
         """M, c, g as sympy matrices, over polynomials."""
         import sympy
 

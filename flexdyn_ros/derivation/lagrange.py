@@ -8,10 +8,12 @@ M_ij = d2K/dv_i dv_j, c_i = sum_jk (dM_ij/dq_k - 1/2 dM_jk/dq_i) v_j v_k, g_i = 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flexdyn_ros.derivation.algebra import (
+    Angle,
     Matrix,
+    Scalar,
     Vector,
     add,
     apply,
@@ -21,10 +23,11 @@ from flexdyn_ros.derivation.algebra import (
     mul,
     negative,
     product,
+    rotation_about,
+    rotation_derivatives,
     scaled,
 )
 from flexdyn_ros.derivation.arm import Arm, Joint
-from flexdyn_ros.derivation.rotation import Angle, rotation_about, rotation_derivatives
 
 
 class LagrangeTerms(NamedTuple):
@@ -46,7 +49,7 @@ def lagrange(arm: Arm, angles: Sequence[Angle], v: Vector, gravity: Vector) -> L
         for j in range(i + 1):
             M[i][j] = M[j][i] = add(*(inner(W[h][i], WP[h][j]) for h in range(n) if i in W[h] and j in W[h]))
 
-    def slope(i: int, j: int, k: int) -> Any:
+    def slope(i: int, j: int, k: int) -> Scalar:
         """dM_ij/dq_k."""
         terms = []
         for h in range(n):
@@ -63,9 +66,9 @@ def lagrange(arm: Arm, angles: Sequence[Angle], v: Vector, gravity: Vector) -> L
     return LagrangeTerms(M, c, g)
 
 
-def potential(arm: Arm, angles: Sequence[Angle], gravity: Vector) -> Any:
+def potential(arm: Arm, angles: Sequence[Angle], gravity: Vector) -> Scalar:
     """Potential of gravity U = -sum g.p m, 0 at the base's origin; arguments as newton_euler."""
-    U: Any = 0
+    U: Scalar = 0
     for T, joint in zip(_derivatives_of_transforms(arm, angles)[0], arm.joints, strict=True):
         # first moments of the body in base axes
         U = add(U, negative(dot(gravity, apply(T, [row[0] for row in joint.pseudo_inertia]))))
@@ -76,7 +79,7 @@ def _pair(i: int, j: int) -> tuple[int, int]:
     return (i, j) if i >= j else (j, i)
 
 
-def _velocity_term(slopes: dict, v: Vector, i: int) -> Any:
+def _velocity_term(slopes: dict, v: Vector, i: int) -> Scalar:
     """sum_jk (dM_ij/dq_k - 1/2 dM_jk/dq_i) v_j v_k, equal products of rates taken together."""
     n = len(v)
     terms = []

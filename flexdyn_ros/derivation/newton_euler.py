@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flexdyn_ros.derivation.algebra import (
+    Angle,
     Matrix,
     Vector,
     add,
@@ -19,11 +20,11 @@ from flexdyn_ros.derivation.algebra import (
     negative,
     plus,
     product,
+    rotation_about,
     scaled,
     transposed,
 )
 from flexdyn_ros.derivation.arm import Arm, Joint
-from flexdyn_ros.derivation.rotation import Angle, rotation_about
 
 #: is told the name of a vector, the number of its body, and the vector (3,)
 Tell = Callable[[str, int, Vector], None]

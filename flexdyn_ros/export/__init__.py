@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
-    from flexdyn_ros.export.c_code.package import c
+    from flexdyn_ros.export.c_code.example import c
     from flexdyn_ros.export.fmi.controller import controller_fmu
     from flexdyn_ros.export.fmi.robot import fmu
     from flexdyn_ros.export.native.robots import specialized

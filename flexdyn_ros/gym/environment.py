@@ -7,8 +7,34 @@ from typing import Any, final
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
-from flexdyn_ros.gym.batch import advanced
 from flexdyn_ros.gym.tasks import TASKS, Task
+from flexdyn_ros.robot.verbs import Robot
+
+
+def advanced(
+    robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray, dt: float, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """q (n, nq) and v (n, nv) after so many steps of dt [s] under constant efforts (n, nu).
+
+    The classical Runge-Kutta method; on the turns of free bodies its stages are joined by the exponential map
+    of `Robot.integrate`, which makes it of order two there. Each row depends on its own numbers only.
+    """
+
+    def moved(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
+        return q + dt * v if robot.nq == robot.nv else robot.integrate(q, v, dt)
+
+    for _ in range(steps):
+        a1 = robot.forward_dynamics(q, v, tau)
+        v2 = v + 0.5 * dt * a1
+        a2 = robot.forward_dynamics(moved(q, v, 0.5 * dt), v2, tau)
+        v3 = v + 0.5 * dt * a2
+        a3 = robot.forward_dynamics(moved(q, v2, 0.5 * dt), v3, tau)
+        v4 = v + dt * a3
+        a4 = robot.forward_dynamics(moved(q, v3, dt), v4, tau)
+        q = moved(q, (v + 2.0 * v2 + 2.0 * v3 + v4) / 6.0, dt)
+        v = v + dt / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+    return q, v
+
 
 with needs("gymnasium", "gym"):
     import gymnasium

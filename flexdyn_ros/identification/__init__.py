@@ -6,16 +6,14 @@ from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.base import BaseParameters, base_parameters
-    from flexdyn_ros.identification.excitation.design import excite, write_joint_trajectory
+    from flexdyn_ros.identification.excitation import excite, write_joint_trajectory
     from flexdyn_ros.identification.faults import Fault
-    from flexdyn_ros.identification.fitted import Samples
+    from flexdyn_ros.identification.fitted import Samples, Whiteness
     from flexdyn_ros.identification.identified import Identified
-    from flexdyn_ros.identification.linear.fit import fit_linear
+    from flexdyn_ros.identification.linear.fit import HeldOut, cross_validation, fit_linear, predicted_efforts
     from flexdyn_ros.identification.measurement import Measurement
     from flexdyn_ros.identification.output.fit import fit_output
     from flexdyn_ros.identification.output.modal_table import ModalTable
-    from flexdyn_ros.identification.residuals import Whiteness
-    from flexdyn_ros.identification.validation import HeldOut, cross_validation, predicted_efforts
 
 __all__ = [
     "BaseParameters",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from flexdyn_ros.identification.fitted import Fitted
 from flexdyn_ros.identification.pictures import draw_fit
 from flexdyn_ros.wording import percent
 from flexdyn_ros.writing import beside, write_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: measurements that are drawn
 MOST_PICTURES = 6
@@ -58,7 +61,7 @@ class Identified(Fitted):
         UnsupportedError
             If a number has no place in the file.
         """
-        from flexdyn_ros.identification.urdf.writing import write_urdf
+        from flexdyn_ros.identification.urdf import write_urdf
 
         return write_urdf(self, path)
 
@@ -89,7 +92,7 @@ class Identified(Fitted):
         return path
 
 
-def _for_spreadsheets(table: Any) -> Any:
+def _for_spreadsheets(table: DataFrame) -> DataFrame:
     """The table with texts that are shown and not computed."""
     texts = {name: table[name].map(lambda x: csv_text(x) if isinstance(x, str) else x) for name in table}
     return table.assign(**texts).rename(columns=csv_text)

@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from flexdyn_ros.control.closed_loop import closed_loop_modes
-from flexdyn_ros.control.input_shaping import Shaper, shaper_of
+from flexdyn_ros.control.input_shaping import Shaper, closed_loop_modes, shaper_of
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.nodes.controllers.joint_controller import JointController, Law, Send

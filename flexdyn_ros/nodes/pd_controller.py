@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from flexdyn_ros.control.pd import pd
+from flexdyn_ros.control.feedback import pd
 from flexdyn_ros.control.reference import Reference
-from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
 from flexdyn_ros.nodes.ros.managed import executable
+from flexdyn_ros.robot.analysis.sampled_feedback import DELAYS, sampled_growth
 from flexdyn_ros.robot.verbs import Robot
 
 

@@ -31,6 +31,8 @@ from flexdyn_ros.studies.result_names import check_said
 KEPT_ROBOTS = 32
 #: where between 0 and 1, of each parameter's distribution, loading and changing a robot are compared
 TRIALS = (0.2, 0.7)
+#: values by names of parameters, or by paths
+Point = Mapping[str, Any]
 _PAYLOAD = re.compile(r"payload\.(.+)\.(mass|com|inertia)")
 
 
@@ -48,7 +50,7 @@ class Bench:
         self.function = function_of(study.experiment, study.folder if study.file else "")
         self.named, self.takes_any = arguments_of(self.function)
         self.units, self.results = units_of(self.function), results_of(self.function)
-        self._robots: OrderedDict[Any, Robot] = OrderedDict()
+        self._robots: OrderedDict[object, Robot] = OrderedDict()
         self.base = None if study.robot is None else self._loaded({}, {})
         for name in study.arguments:
             if name not in self.named and not self.takes_any:
@@ -59,7 +61,7 @@ class Bench:
 
     # ---- before a study runs ----
 
-    def check(self, point: Mapping[str, Any]) -> None:
+    def check(self, point: Point) -> None:
         """Refuse paths that lead nowhere, each for itself, by the values of one point; and names of results
         that the experiment does not say it has."""
         if self.results:
@@ -69,7 +71,7 @@ class Bench:
             for path, value in _settings(p.sets, point[p.name]):
                 self._check_path(p.name, path, value)
 
-    def _check_path(self, name: str, path: str, value: Any) -> None:
+    def _check_path(self, name: str, path: str, value: object) -> None:
         study, element = self.study, f"parameters/{name}"
         if path in self.named:
             return
@@ -100,7 +102,7 @@ class Bench:
 
     # ---- a point ----
 
-    def compute(self, point: Mapping[str, Any]) -> dict[str, object]:
+    def compute(self, point: Point) -> dict[str, object]:
         """Results of a point, plain numbers, texts and nested lists, by name; `Trajectory`s as they are."""
         arguments = dict(self.study.arguments)
         options: dict[str, object] = {}
@@ -127,7 +129,7 @@ class Bench:
         told = dict.fromkeys(str(w.message) for w in heard if issubclass(w.category, FlexdynWarning))
         return found | ({"warnings": "; ".join(told)} if told else {})
 
-    def _made(self, options: Mapping[str, Any], urdf: Mapping[str, object]) -> Robot:
+    def _made(self, options: Point, urdf: Mapping[str, object]) -> Robot:
         """A robot with these values: one that is loaded, changed where that gives the same."""
         given = {**options, **urdf}
         quick = {path: value for path, value in given.items() if path in self._quick}
@@ -154,18 +156,18 @@ class Bench:
             for share in TRIALS
         ]
 
-        def loaded(given: Mapping[str, Any]) -> Robot:
+        def loaded(given: Point) -> Robot:
             urdf = {path: value for path, value in given.items() if path.startswith("urdf.")}
             return self._loaded({p: x for p, x in given.items() if p not in urdf}, urdf)
 
         return quick_paths(self.base, trials, loaded)
 
-    def _loaded(self, options: Mapping[str, Any], urdf: Mapping[str, object]) -> Robot:
+    def _loaded(self, options: Point, urdf: Mapping[str, object]) -> Robot:
         key = (tuple(options.items()), tuple(urdf.items()))
         robot = self._robots.get(key)
         if robot is None:
             study = self.study
-            source: Any = edited(self._text(), urdf) if urdf else study.robot
+            source = edited(self._text(), urdf) if urdf else study.robot
             told = {path: _lists(value) for path, value in options.items()}
             robot = load(source, config=study.config or None, options={**study.options, **told} or None)
             self._robots[key] = robot
@@ -175,7 +177,7 @@ class Bench:
             self._robots.move_to_end(key)
         return robot
 
-    def _carrying(self, robot: Robot, payloads: Mapping[str, Mapping[str, Any]]) -> Robot:
+    def _carrying(self, robot: Robot, payloads: Mapping[str, Point]) -> Robot:
         for frame, parts in payloads.items():
             given = {name: parts[name] for name in ("com", "inertia") if name in parts}
             if "inertia" in given and np.ndim(given["inertia"]) == 1:
@@ -202,12 +204,12 @@ def _settings(sets: tuple[tuple[str, Any], ...], value: object) -> list[tuple[st
     return found
 
 
-def _lists(value: Any) -> Any:
+def _lists(value: object) -> object:
     """Tuples, which are keys here, as the lists that descriptions take."""
     return [_lists(x) for x in value] if isinstance(value, tuple) else value
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: object) -> object:
     """A result as Parquet takes it."""
     if isinstance(value, Trajectory | bool | str) or value is None:
         return value
@@ -225,7 +227,7 @@ def _plain(name: str, value: Any) -> Any:
     raise TypeError(f"the result {name!r} is {type(value).__name__}, expected numbers, texts or arrays")
 
 
-def edited(text: str, values: Mapping[str, Any]) -> str:
+def edited(text: str, values: Point) -> str:
     """The text of a URDF with other values.
 
     Raises
@@ -265,7 +267,7 @@ def _set(root: Any, path: str, value: object) -> None:
     )
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 

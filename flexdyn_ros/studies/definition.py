@@ -36,6 +36,11 @@ TIME_LIMIT = 300.0
 MOST_POINTS = 10_000_000
 
 
+#: what a file of YAML holds; paths and factors of a value
+Tree = dict[str, Any]
+Sets = tuple[tuple[str, Any], ...]
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter: its distribution, its unit, and what its value sets.
@@ -47,7 +52,7 @@ class Parameter:
     name: str
     spread: Distribution
     unit: str = ""
-    sets: tuple[tuple[str, Any], ...] = ()
+    sets: Sets = ()
 
 
 @dataclass(frozen=True)
@@ -63,21 +68,21 @@ class Study:
     title: str
     robot: str | None
     experiment: str
-    design: Mapping[str, Any]
+    design: Tree
     parameters: tuple[Parameter, ...]
     config: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    options: Tree = field(default_factory=dict)
+    arguments: Tree = field(default_factory=dict)
     correlations: tuple[tuple[str, str, float], ...] = ()
     objectives: Mapping[str, str] = field(default_factory=dict)
     feasible: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     outside: Mapping[str, str] = field(default_factory=dict)
-    plots: tuple[Mapping[str, Any], ...] = ()
+    plots: tuple[Tree, ...] = ()
     time_limit: float = TIME_LIMIT
     trajectories: bool = False
     folder: str = ""
     file: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Tree = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -150,7 +155,7 @@ class _Place:
     def __init__(self, file: str | None, lines: Mapping[str, int]) -> None:
         self.file, self.lines = file or "<study>", lines
 
-    def at(self, element: str) -> dict[str, Any]:
+    def at(self, element: str) -> Tree:
         line = self.lines.get(element, self.lines.get(element.split("/")[0]))
         return {"file": self.file, "line": line, "element": element}
 
@@ -158,9 +163,7 @@ class _Place:
 class _Reader:
     """The tree of a study on its way to the record."""
 
-    def __init__(
-        self, tree: dict[str, Any], file: str | None, lines: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, tree: Tree, file: str | None, lines: Mapping[str, int] | None = None) -> None:
         self.tree, self.file = tree, file
         self.folder = Path(file).resolve().parent if file else Path.cwd()
         self.lines = lines or {}
@@ -225,7 +228,7 @@ class _Reader:
             self.fail(f"'{key}' is not a text", key, value, "a text")
         return str(value).strip()
 
-    def mapping(self, key: str) -> dict[str, Any]:
+    def mapping(self, key: str) -> Tree:
         value = self.tree.get(key) or {}
         if not isinstance(value, Mapping):
             self.fail(f"'{key}' is not a mapping", key, value, "names and values")
@@ -241,7 +244,7 @@ class _Reader:
         beside = self.folder / name
         return str(beside) if beside.is_file() else name
 
-    def design(self) -> dict[str, Any]:
+    def design(self) -> Tree:
         design = self.mapping("design")
         kind = design.get("kind")
         if kind not in DESIGNS:
@@ -263,13 +266,13 @@ class _Reader:
                 self.fail("a list has points", "design/points", points, "a list of {name: value}")
         return design
 
-    def whole(self, tree: dict[str, Any], key: str, default: int | None, low: int, high: int) -> None:
+    def whole(self, tree: Tree, key: str, default: int | None, low: int, high: int) -> None:
         value = tree.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             self.fail(f"'{key}' is not a whole number", f"design/{key}", value, f"{low} to {high}")
         tree[key] = value
 
-    def parameters(self, design: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    def parameters(self, design: Tree) -> tuple[Parameter, ...]:
         given = self.mapping("parameters")
         kind = design["kind"]
         if kind == "list":
@@ -284,7 +287,7 @@ class _Reader:
                 )
         return found
 
-    def listed(self, given: Mapping[str, Any], points: list[Mapping[str, object]]) -> tuple[Parameter, ...]:
+    def listed(self, given: Tree, points: list[Mapping[str, object]]) -> tuple[Parameter, ...]:
         """Parameters of a list: names are those of the points; what they set may be said apart."""
         names = list(points[0])
         for n, point in enumerate(points):
@@ -301,14 +304,14 @@ class _Reader:
     def parameter(self, name: str, value: Any) -> Parameter:
         element = f"parameters/{name}"
         unit = ""
-        sets: tuple[tuple[str, Any], ...] = ((name, None),)
+        sets: Sets = ((name, None),)
         if isinstance(value, Mapping):
             value = dict(value)
             unit = str(value.pop("unit", ""))
             sets = self.sets(value.pop("sets", None), name, element)
         return Parameter(name, distribution_of(value, self.place.at(element)), unit, sets)
 
-    def sets(self, given: Any, name: str, element: str) -> tuple[tuple[str, Any], ...]:
+    def sets(self, given: Any, name: str, element: str) -> Sets:
         if given is None:
             return ((name, None),)
         if isinstance(given, list) and given and all(isinstance(x, str) for x in given):
@@ -325,7 +328,7 @@ class _Reader:
             )
         return tuple(found)
 
-    def correlations(self, design: Mapping[str, Any], known: set[str]) -> tuple[tuple[str, str, float], ...]:
+    def correlations(self, design: Tree, known: set[str]) -> tuple[tuple[str, str, float], ...]:
         given = self.tree.get("correlations") or []
         found = []
         independent = design.get("indices") or design["kind"] not in ("random", "latin_hypercube", "sobol")
@@ -345,7 +348,7 @@ class _Reader:
             found.append((a, b, float(r)))
         return tuple(found)
 
-    def objectives(self, design: Mapping[str, Any]) -> dict[str, str]:
+    def objectives(self, design: Tree) -> dict[str, str]:
         given = self.mapping("objectives")
         for name, word in given.items():
             if word not in ("minimize", "maximize"):
@@ -367,7 +370,7 @@ class _Reader:
             found[name] = (float(bounds.get("least", -float("inf"))), float(bounds.get("most", float("inf"))))
         return found
 
-    def plots(self) -> tuple[Mapping[str, Any], ...]:
+    def plots(self) -> tuple[Tree, ...]:
         given = self.tree.get("plots") or []
         for entry in given if isinstance(given, list) else [given]:
             if not isinstance(entry, Mapping) or entry.get("kind") not in PLOTS:

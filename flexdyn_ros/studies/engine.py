@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description.language.schema import JOINT, LINK, ROBOT
 from flexdyn_ros.description.language.vocabulary import Element
-from flexdyn_ros.errors import StateError, needs
+from flexdyn_ros.description.urdf.sources import own_share
+from flexdyn_ros.errors import StateError, UnknownNameError, needs
 from flexdyn_ros.studies.definition import Study, read_study
-from flexdyn_ros.studies.design import Design, fixed_design
+from flexdyn_ros.studies.design import Design, Optimisation, fixed_design
 from flexdyn_ros.studies.processes.cluster import cluster_for
 from flexdyn_ros.studies.processes.computing import Computing
 
 if TYPE_CHECKING:
+    from flexdyn_ros.studies.bench import Bench
     from flexdyn_ros.studies.result import StudyResult
     from flexdyn_ros.studies.store import Row, Store
 
 
 def run(
-    study: Any,
+    study: str | os.PathLike[str] | Mapping[str, Any] | Study,
     client: object = None,
     progress: bool | Callable[[int, int], object] = True,
     *,
@@ -129,19 +131,15 @@ def default_folder(study: Study) -> Path:
     return Path("studies") / study.name
 
 
-def _design_of(study: Study) -> tuple[Design, Any]:
+def _design_of(study: Study) -> tuple[Design, Optimisation | None]:
     """The design, and what asks for points if they depend on results."""
     if study.design["kind"] != "optuna":
         return fixed_design(study), None
-    from flexdyn_ros.studies.optimisation import Optimisation
-
     return Design(study.names, []), Optimisation(study)
 
 
 def _optimised(study: Study, store: Store, computing: Computing, total: int) -> Design:
     """Batch after batch: what is done already is told from the store."""
-    from flexdyn_ros.studies.optimisation import Optimisation
-
     search = Optimisation(study)
     rows: list[tuple[object, ...]] = []
     size = study.design["batch"]
@@ -158,7 +156,7 @@ def _optimised(study: Study, store: Store, computing: Computing, total: int) -> 
     return design
 
 
-def _units(study: Study, bench: Any) -> dict[str, str]:
+def _units(study: Study, bench: Bench) -> dict[str, str]:
     """Units of parameters and results by their names."""
     units = dict(bench.units)
     for p in study.parameters:
@@ -232,3 +230,28 @@ def _words(seconds: float) -> str:
     if seconds < 100.0:
         return f"{seconds:.0f} s"
     return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def shipped_studies() -> dict[str, Path]:
+    """Files of the shipped studies by their names."""
+    found: dict[str, Path] = {}
+    for share in own_share():
+        for path in sorted((share / "config" / "studies").glob("*.yaml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+def study_file(name: str) -> Path:
+    """The file of that name, or of the shipped study of that name.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is neither.
+    """
+    if Path(name).exists() or name.endswith((".yaml", ".yml")) or "/" in name:
+        return Path(name)
+    shipped = shipped_studies()
+    if name not in shipped:
+        raise UnknownNameError("study", name, shipped)
+    return shipped[name]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import isfinite
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from flexdyn_ros import __version__
@@ -15,6 +15,9 @@ from flexdyn_ros.escaping import markdown, markdown_code
 from flexdyn_ros.studies.definition import read_study
 from flexdyn_ros.studies.table import StudyTable
 from flexdyn_ros.writing import write_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: kinds of errors, and results, that are listed
 MOST_LISTED = 20
@@ -156,7 +159,7 @@ def _failures(result: StudyResult) -> list[str]:
     return [*lines, "", "All of them are in `failures.csv`."]
 
 
-def _warned(table: Any) -> list[str]:
+def _warned(table: DataFrame) -> list[str]:
     if "warnings" not in table:
         return []
     told = table["warnings"].dropna()
@@ -164,7 +167,7 @@ def _warned(table: Any) -> list[str]:
     return ["", "## Warnings", "", f"Of {count}; the first: {markdown(str(told.iloc[0]))}"]
 
 
-def _row(*cells: Any) -> str:
+def _row(*cells: object) -> str:
     """A row of a table, whose cells are texts and no markup."""
     return f"| {' | '.join(markdown(str(cell)) for cell in cells)} |"
 

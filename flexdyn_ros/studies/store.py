@@ -13,7 +13,7 @@ import io
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -24,6 +24,11 @@ from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.design import Design
 from flexdyn_ros.studies.result_names import check_given
 from flexdyn_ros.writing import SUFFIX, write_bytes
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from pyarrow import Array, Table
 
 #: (index, results or None, (kind, message) or None, files)
 Row = tuple[int, "dict[str, Any] | None", "tuple[str, str] | None", dict[str, bytes]]
@@ -128,7 +133,7 @@ class Store:
                 (self.folder / "trajectories").mkdir(exist_ok=True)
                 end = "" if name == "trajectory" else f"_{name}"
                 self.write(self.folder / "trajectories" / f"{index:06d}{end}.npz", content)
-        columns: dict[str, list[Any]] = {
+        columns: dict[str, list[object]] = {
             POINT: [row[0] for row in rows],
             ERROR: [row[2][0] if row[2] else None for row in rows],
             MESSAGE: [row[2][1] if row[2] else None for row in rows],
@@ -188,7 +193,7 @@ class Store:
                 found.setdefault(line[POINT], (results, error))
         return found
 
-    def _parts(self, columns: Sequence[str] | None) -> Iterable[tuple[Path, Any]]:
+    def _parts(self, columns: Sequence[str] | None) -> Iterable[tuple[Path, Table]]:
         for path in sorted(self.parts.glob("*.parquet")):
             try:
                 with self._pq.ParquetFile(path) as file:
@@ -211,7 +216,7 @@ class Store:
         told = "warnings" in names
         names.pop("warnings", None)
         parameters = {name: [design.rows[i][k] for i in range(n)] for k, name in enumerate(design.names)}
-        columns: dict[str, list[Any]] = {POINT: list(range(n)), **parameters}
+        columns: dict[str, list[object]] = {POINT: list(range(n)), **parameters}
         for name in names:
             columns[f"{name} (result)" if name in columns else name] = [
                 rows[i][0].get(name) for i in range(n)
@@ -231,7 +236,7 @@ class Store:
                 lines.writerow([csv_text(x) if isinstance(x, str) else x for x in cells])
         self.write(self.folder / "failures.csv", text.getvalue().encode())
 
-    def _table(self, columns: Mapping[str, list[Any]], units: Mapping[str, str] | None = None) -> Any:
+    def _table(self, columns: Mapping[str, list[object]], units: Mapping[str, str] | None = None) -> Table:
         pa = self._pa
         arrays = [_column(pa, values) for values in columns.values()]
         fields = [
@@ -241,7 +246,7 @@ class Store:
         about = {"study": self.study.name, "flexdyn_ros": __version__} if units is not None else None
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=about))
 
-    def _bytes(self, table: Any) -> bytes:
+    def _bytes(self, table: Table) -> bytes:
         sink = io.BytesIO()
         self._pq.write_table(table, sink, **OPTIONS)
         return sink.getvalue()
@@ -251,7 +256,7 @@ def _without_warnings(results: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (results or {}).items() if name != "warnings"}
 
 
-def _column(pa: Any, values: list[Any]) -> Any:
+def _column(pa: ModuleType, values: list[Any]) -> Array:
     """Values as an array: whole numbers and floats side by side are floats, other mixtures texts."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} and float in kinds:

@@ -6,10 +6,13 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
 from flexdyn_ros.studies.definition import Study
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,14 @@ class StudyTable:
     folder: Path
 
     @cached_property
-    def table(self) -> Any:
+    def table(self) -> DataFrame:
         """pandas DataFrame: one row a point, in the order of the design: parameters, results, `failed`."""
         with needs("pandas", "studies"):
             import pandas
         return pandas.read_parquet(self.folder / "table.parquet")
 
     @cached_property
-    def failures(self) -> Any:
+    def failures(self) -> DataFrame:
         """pandas DataFrame of the points that failed: parameters, error, message."""
         with needs("pandas", "studies"):
             import pandas
@@ -47,7 +50,7 @@ class StudyTable:
         known = {"point", "failed", "warnings", *self.study.names}
         return tuple(n for n in self.table.columns if n not in known and self.table[n].dtype.kind in "fiub")
 
-    def feasible(self) -> Any:
+    def feasible(self) -> Series[bool]:
         """Marks (n,) the points that did not fail and whose results are within `feasible` of the study."""
         table = self.table
         inside = ~table["failed"].to_numpy(dtype=bool)
@@ -57,7 +60,7 @@ class StudyTable:
             inside &= ((table[name] >= least) & (table[name] <= most)).to_numpy(dtype=bool)
         return inside
 
-    def sobol_indices(self, result: str) -> Any:
+    def sobol_indices(self, result: str) -> DataFrame:
         """Shares of the variance of a result: pandas DataFrame with a row a parameter, of the columns first,
         first_confidence, total, total_confidence (95 %; Saltelli 2010, by SALib).
 
@@ -88,7 +91,7 @@ class StudyTable:
         columns = {"first": "S1", "first_confidence": "S1_conf", "total": "ST", "total_confidence": "ST_conf"}
         return pandas.DataFrame({name: found[key] for name, key in columns.items()}, index=names)
 
-    def pareto_front(self) -> Any:
+    def pareto_front(self) -> DataFrame:
         """The rows of the table that no other row betters in every objective."""
         import numpy as np
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.control.computed_torque import computed_torque
+from flexdyn_ros.control.feedback import computed_torque
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory

@@ -91,7 +91,7 @@ def test_episodes_end_by_time_or_loss_and_start_anew(task, monkeypatch):
 
 def test_the_integration_is_of_order_four_where_strips_bend():
     from flexdyn_ros import load
-    from flexdyn_ros.gym.batch import advanced
+    from flexdyn_ros.gym.environment import advanced
 
     one = {"modes": {"bending_y": 1, "torsion": 0}, "damping": {"ratio": 0.0}}
     robot = load("flexible_two_link", options={"links": {"link_1": one, "link_2": one}})

@@ -10,7 +10,7 @@ import yaml
 from flexdyn_ros import load
 from flexdyn_ros.bridges.denavit_hartenberg import read_table
 from flexdyn_ros.identification import Measurement, excite, fit_linear
-from flexdyn_ros.identification.excitation.design import write_joint_trajectory
+from flexdyn_ros.identification.excitation import write_joint_trajectory
 
 NAMES = (
     "a|b",

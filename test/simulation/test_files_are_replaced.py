@@ -28,7 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 import flexdyn_ros, flexdyn_ros.export
 from flexdyn_ros.cli.terminal import write_text
-from flexdyn_ros.identification.excitation.design import write_joint_trajectory
+from flexdyn_ros.identification.excitation import write_joint_trajectory
 robot = flexdyn_ros.load("two_link", name="a")
 SMALL, LARGE = 0.002, 2.0
 def run(duration):

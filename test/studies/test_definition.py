@@ -9,7 +9,7 @@ from flexdyn_ros.studies.bench import Bench
 from flexdyn_ros.studies.definition import DESIGNS
 from flexdyn_ros.studies.design import fixed_design
 from flexdyn_ros.studies.distributions import KINDS, distribution_of
-from flexdyn_ros.studies.shipped import shipped_studies
+from flexdyn_ros.studies.engine import shipped_studies
 
 SHIPPED = (
     "boom_thickness", "energy_ratio", "load_chart", "platform_workspace", "shaped_slew", "wheels_stay_down",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from flexdyn_ros.escaping import markdown
-from flexdyn_ros.export.c_code.program import Program, signature
+from flexdyn_ros.export.c_code.program import DEFAULT_VERBS, Program, program, signature
 from flexdyn_ros.export.c_code.text import c_comment
+from flexdyn_ros.export.files import write_all
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS, Oil
+from flexdyn_ros.export.tracing.steps import NOMINAL_STEP
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
@@ -246,3 +250,57 @@ Try it: the program prints by how much the results differ from those of the libr
 gcc and clang make it faster with `-march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math`, none
 of which changes the order of sums.
 """
+
+
+def c(
+    robot: Robot,
+    folder: str | os.PathLike[str],
+    verbs: Sequence[str] | str = DEFAULT_VERBS,
+    parameters: Sequence[str] = (),
+    scalar: str = "double",
+    *,
+    frames: Sequence[str] | None = None,
+    method: str = "auto",
+    dt: float = NOMINAL_STEP,
+) -> list[Path]:
+    """Write a robot's equations as C99: NAME.h, NAME.c, README.md and an example main.c.
+
+    NAME is the robot's, with another character for each that C does not take. One that C or another file has
+    already, such as "main", "double" or "math", gets a prefix: "robot_main".
+
+    Parameters
+    ----------
+    robot : Robot
+    folder : path
+        Made if it is not there; files of the same names are replaced, all or none.
+    verbs : one or several of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
+            "frames", "deflections", "step"}; of a platform with cylinders also {"hydraulic_step",
+            "cylinder_forces", "oil_rates"}
+    parameters : sequence of str
+        Names of `robot.parameters`, wildcards allowed, that become the argument p.
+    scalar : {"double", "float"}
+    frames : sequence of str, optional
+        Whose positions and rotations `frames` answers; all by default.
+    method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
+        Of the fixed step; "auto" is what `simulate` takes for steps of dt [s]. hydraulic_step is "staggered".
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    UnknownNameError, UnsupportedError
+        If a name is unknown, or the equations of this robot cannot be written down.
+    ExportError
+        If there are no verbs, or the folder cannot be written to.
+    """
+    made = program(robot, verbs, parameters, scalar, frames=frames, method=method, dt=dt)
+    files = {
+        f"{made.name}.h": made.header,
+        f"{made.name}.c": made.source,
+        "README.md": readme(robot, made, scalar, parameters),
+        "main.c": example(robot, made, scalar),
+    }
+    return write_all(Path(folder), files)

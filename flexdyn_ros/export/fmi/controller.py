@@ -9,16 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.control.computed_torque import asked_acceleration
-from flexdyn_ros.control.pd import pulling_effort
+from flexdyn_ros.control.feedback import asked_acceleration, pulling_effort
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.program import IS_FINITE, definition, signature
 from flexdyn_ros.export.c_code.text import c_comment, text_of
 from flexdyn_ros.export.files import c_name
-from flexdyn_ros.export.fmi.archive import Unit, chosen_platforms
+from flexdyn_ros.export.fmi.archive import Calls, Unit, chosen_platforms, header_text
 from flexdyn_ros.export.fmi.description import CO_SIMULATION
-from flexdyn_ros.export.fmi.header import Calls, header_text
 from flexdyn_ros.export.fmi.variables import Variable, structured
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
 from flexdyn_ros.numerics.tracing.graph import Graph

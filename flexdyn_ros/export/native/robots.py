@@ -15,9 +15,8 @@ from flexdyn_ros.errors import ExportError, FlexdynWarning
 from flexdyn_ros.export.c_code.dialects import Vectors
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import not_read, text_of
-from flexdyn_ros.export.native.calls import bound_calls, call_sources
 from flexdyn_ros.export.native.kernels import entries as kernels
-from flexdyn_ros.export.native.library import find_compiler, library_of
+from flexdyn_ros.export.native.library import bound_calls, call_sources, find_compiler, library_of
 from flexdyn_ros.export.tracing.equations import INNER, Equations
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.numerics.stepping.table import ACCELERATE

@@ -12,9 +12,9 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.identification.fitted import Samples
+from flexdyn_ros.identification.linear.least_squares import Rows
 from flexdyn_ros.identification.linear.models import LinearModel, bodies_and_joints, linear_model
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
-from flexdyn_ros.identification.linear.rows import Rows
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.parameters import Parameter

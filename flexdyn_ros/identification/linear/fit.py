@@ -6,18 +6,18 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynWarning
+from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.identification.base import BaseParameters, reduced
 from flexdyn_ros.identification.faults import refuse
-from flexdyn_ros.identification.fitted import table_of
+from flexdyn_ros.identification.fitted import Samples, table_of
 from flexdyn_ros.identification.identified import Identified
-from flexdyn_ros.identification.linear.bodies import Bodies
-from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
+from flexdyn_ros.identification.linear.bodies import Bodies, nearest_values, physical_values
 from flexdyn_ros.identification.linear.exchanged import exchanged_positions, fits_poorly
-from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
+from flexdyn_ros.identification.linear.least_squares import Rows, covariance_of, efforts_of, estimate
 from flexdyn_ros.identification.linear.models import (
     LinearModel,
     bodies_and_joints,
@@ -25,7 +25,6 @@ from flexdyn_ros.identification.linear.models import (
     linear_model,
 )
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
-from flexdyn_ros.identification.linear.rows import Rows
 from flexdyn_ros.identification.linear.stribeck import stribeck_joints, stribeck_model, without_peak
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.parameters import Parameter
@@ -190,3 +189,52 @@ def _chosen(robot: Robot, model: LinearModel, patterns: str | Sequence[str] | No
     return tuple(
         p for p in bodies_and_joints(robot, model) if not p.name.endswith("/stiffness") or p.value != 0.0
     )
+
+
+class HeldOut(NamedTuple):
+    """One measurement that was left out: its name, and by channel the root mean square of its residuals, and
+    of those of the data that were fitted."""
+
+    name: str
+    rms: dict[str, float]
+    fitted: dict[str, float]
+
+
+def predicted_efforts(robot: Robot, data: object, *, cutoff: float | None = None) -> Samples:
+    """Efforts measured, and those that a robot needs for the motion that was measured; arguments as of
+    `fit_linear`."""
+    motions = [motion_of(robot, m, cutoff) for m in measurements_of(robot, data)]
+    pairs = []
+    for motion in motions:
+        predicted = motion.smoothed(robot.inverse_dynamics(motion.q, motion.v, motion.a))
+        measured = np.where(motion.known[motion.kept], motion.smoothed(motion.tau), np.nan)
+        pairs.append((measured, predicted))
+    return efforts_of(robot, motions, pairs)
+
+
+def cross_validation(robot: Robot, data: object, **options: Any) -> tuple[HeldOut, ...]:
+    """Every measurement predicted from a fit to all others.
+
+    Parameters
+    ----------
+    robot : Robot
+    data : several Measurements, Trajectories or paths
+    options
+        Of `fit_linear`.
+
+    Raises
+    ------
+    StateError
+        For a single measurement, and as `fit_linear` does.
+    """
+    every = measurements_of(robot, data)
+    if len(every) < 2:
+        raise StateError("cross-validation takes at least two measurements, one is left out each time")
+    found = []
+    for left_out in every:
+        fit = fit_linear(robot, [m for m in every if m is not left_out], **options)
+        held = predicted_efforts(fit.robot, left_out, cutoff=options.get("cutoff"))
+        square = np.nanmean((held.measured - held.predicted) ** 2, axis=0)
+        rms = dict(zip(held.channels, np.sqrt(square).tolist(), strict=True))
+        found.append(HeldOut(left_out.name, rms, fit.rms))
+    return tuple(found)

@@ -11,8 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description.elements.joints import DryFriction
 from flexdyn_ros.errors import StateError
-from flexdyn_ros.identification.inertial import with_payloads
-from flexdyn_ros.identification.linear.models import LinearModel
+from flexdyn_ros.identification.linear.models import LinearModel, with_payloads
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values, names_that_fit

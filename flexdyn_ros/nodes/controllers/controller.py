@@ -16,12 +16,12 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
 from flexdyn_ros.control.reference import Timeline
-from flexdyn_ros.control.sampled_feedback import DELAYS
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
+from flexdyn_ros.robot.analysis.sampled_feedback import DELAYS
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, seconds_of

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.control.computed_torque import computed_torque
+from flexdyn_ros.control.feedback import computed_torque
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
 from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint

@@ -17,8 +17,8 @@ SHIPPED = {
     "static": "rest",
     "modes": "rest",
     "workspace": "reach",
-    "lumped_against_exact": "soft",
-    "lift": "lifting",
+    "lumped_against_exact": "rest",
+    "lift": "reach",
 }
 
 

@@ -12,9 +12,8 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.steps.continuous import continuous
 from flexdyn_ros.simulation.steps.stepper import Stepper
-from flexdyn_ros.studies.experiments.poses import end_frame, pose_of
+from flexdyn_ros.studies.experiments.poses import end_frame, pose_of, servo_gains
 from flexdyn_ros.studies.experiments.registry import experiment
-from flexdyn_ros.studies.experiments.servo import servo_gains
 
 SHAPERS = ("none", "zv", "zvd")
 #: modes below this count as such that do not vibrate [Hz]

@@ -1,1 +1,0 @@
-"""Motions that make data say most."""

@@ -1,1 +1,0 @@
-"""Numbers written into the user's own description, and nothing else changed."""
