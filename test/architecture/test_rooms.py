@@ -38,9 +38,16 @@ def room_of(path):
 
 
 @cache
-def imports_of(path):
-    """[(module, line, at the top of the file)] of a source file; relative imports as modules of ours."""
+def imports_of(path, for_types=True):
+    """[(module, line, at the top of the file)] of a source file; relative imports as modules of ours. Without
+    for_types: those only that run."""
     tree = ast.parse(path.read_text(), str(path))
+    typing = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in branch.body
+    }
     inside = {
         id(node)
         for function in ast.walk(tree)
@@ -49,6 +56,8 @@ def imports_of(path):
     }
     found = []
     for node in ast.walk(tree):
+        if id(node) in typing and not for_types:
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -95,7 +104,7 @@ def test_only_the_viewer_and_clusters_of_studies_listen_on_the_network():
     listening = {
         path.relative_to(PACKAGE).as_posix()
         for path in MODULES
-        for name, _, _ in imports_of(path)
+        for name, _, _ in imports_of(path, for_types=False)
         if name.split(".")[0] in LISTENERS
     }
     assert listening == LISTENING
@@ -106,7 +115,7 @@ def test_plotting_libraries_are_imported_where_they_are_used():
     at_top = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for path in MODULES
-        for name, line, top in imports_of(path)
+        for name, line, top in imports_of(path, for_types=False)
         if top and name.split(".")[0] in PICTURES
     ]
     assert not at_top
