@@ -229,7 +229,7 @@ def test_pictures_say_what_is_hatched(computed):
     result = computed({**QUADRATIC, "feasible": feasible})
     figure = result.plot(kind="contour")
     assert figure.get_supxlabel() == "hatched: it costs too much or g < 0.1"
-    words = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["it costs too much", "g < 0.1"]
     unlabelled = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}}}, "unlabelled")
     assert unlabelled.plot(kind="contour").get_supxlabel() == "hatched: f > 0.5"
@@ -272,3 +272,16 @@ def test_parameters_that_are_lists_are_drawn(tmp_path):
     assert len(by_force.axes[0].lines) == 2
     result.plot(tmp_path / "b.png", "parallel", value="mass")
     assert (tmp_path / "b.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_signed_values_have_colours_about_zero_and_words_colours_of_their_own(computed):
+    result = computed(QUADRATIC)
+    (cells,) = [c for c in result.plot(kind="heat_map", value="x").axes[0].collections if c.norm is not None]
+    assert cells.get_cmap().name == "RdBu"
+    assert cells.norm.vmin == -cells.norm.vmax == -1.0
+    (cells,) = [c for c in result.plot(kind="heat_map", value="f").axes[0].collections if c.norm is not None]
+    assert cells.get_cmap().name == "viridis"
+    mixed = computed(MIXED | {"experiment": "study_experiments:mixed"}, "mixed")
+    figure = mixed.plot(kind="scatter", x="x", y="tip", value="kind")
+    assert [text.get_text() for text in figure.axes[-1].get_legend().get_texts()] == ["a", "b"]
+    assert len(figure.axes) == 1  # and no colour bar

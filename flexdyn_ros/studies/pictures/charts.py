@@ -8,11 +8,16 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.escaping import mathtext
-from flexdyn_ros.simulation.plots.style import COLOURS
-from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for, name_axes
+from flexdyn_ros.simulation.plots.style import COLOURS, DASHES
+from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for, colour_scale, name_axes
 
 #: lines of parallel coordinates that are drawn at most
 MOST_LINES = 2000
+#: legends stand beside the axes, never over the data
+BESIDE: dict[str, Any] = {
+    "loc": "upper left", "bbox_to_anchor": (1.01, 1.02), "borderaxespad": 0.0, "frameon": False,
+    "fontsize": 9,
+}  # fmt: skip
 
 
 def line(n: Columns, x: str | None, y: str | None, value: list[str], by: str | None) -> Any:
@@ -31,7 +36,8 @@ def line(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
                 label = ", ".join(filter(None, (n.word(name) * (len(chosen) > 1), words)))
                 marker = "o" if rows.sum() <= 60 else ""
                 ax.plot(at[rows][order], n.numbers(name)[rows][order], marker=marker, ms=3.5, lw=1.5,
-                        color=COLOURS[i % len(COLOURS)], label=label or None)  # fmt: skip
+                        color=COLOURS[i % len(COLOURS)], linestyle=DASHES[i % len(DASHES)],
+                        label=label or None)  # fmt: skip
                 i += 1
         for name in chosen:
             for bound in n.study.feasible.get(name, ()):
@@ -44,7 +50,7 @@ def line(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
         if n.limits:
             ax.set_ylim(*n.limits)
         if i > 1:
-            ax.legend(frameon=False, fontsize=9)
+            ax.legend(**BESIDE)
     return figure
 
 
@@ -57,7 +63,8 @@ def scatter(n: Columns, x: str | None, y: str | None, value: list[str], by: str 
     figure, axes = axes_for(len(panels), shared=True)
     colour = n.numbers(name)
     inside = n.result.feasible() if n.study.feasible else np.ones(len(colour), dtype=bool)
-    low, high = n.limits or (np.nanmin(colour), np.nanmax(colour))
+    scale = colour_scale(n, *(n.limits or (np.nanmin(colour), np.nanmax(colour))))
+    kinds = n.texts(name)
     drawn = None
     for ax, (words, rows) in zip(axes, panels, strict=True):
         out = rows & ~inside
@@ -65,11 +72,18 @@ def scatter(n: Columns, x: str | None, y: str | None, value: list[str], by: str 
             n.numbers(x)[out], n.numbers(y)[out], s=14, facecolors="none", edgecolors="0.6", linewidths=0.7
         )
         good = rows & inside
-        drawn = ax.scatter(n.numbers(x)[good], n.numbers(y)[good], c=colour[good], s=18, cmap=SCALE, vmin=low,
-                           vmax=high)  # fmt: skip
+        if kinds is None:
+            drawn = ax.scatter(n.numbers(x)[good], n.numbers(y)[good], c=colour[good], s=18, **scale)
+        for i, word in enumerate(dict.fromkeys([] if kinds is None else kinds[good].tolist())):
+            chosen = good & (kinds == word)
+            ax.scatter(n.numbers(x)[chosen], n.numbers(y)[chosen], s=18, color=COLOURS[i % len(COLOURS)],
+                       marker="os^Dv"[i % 5], label=mathtext(word))  # fmt: skip
         ax.set_title(words, loc="left", fontsize=10)
     name_axes(n, figure, axes, x, y)
-    figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
+    if drawn is None:
+        axes[-1].legend(title=n.label(name), **BESIDE)
+    else:
+        figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
     return figure
 
 
@@ -128,17 +142,19 @@ def pareto(n: Columns, x: str | None, y: str | None, value: list[str], by: str |
     ax.scatter(at[~inside], up[~inside], s=14, facecolors="none", edgecolors="0.7", linewidths=0.7,
                label=n.outside() if (~inside & np.isfinite(at)).any() else None)  # fmt: skip
     if value:
-        drawn = ax.scatter(at[inside], up[inside], s=16, c=n.numbers(value[0])[inside], cmap=SCALE)
+        colour = n.numbers(value[0])[inside]
+        scale = colour_scale(n, float(np.nanmin(colour)), float(np.nanmax(colour)))
+        drawn = ax.scatter(at[inside], up[inside], s=16, c=colour, **scale)
         figure.colorbar(drawn, ax=ax, label=n.label(value[0]), shrink=0.9)
     else:
-        ax.scatter(at[inside], up[inside], s=16, color=COLOURS[5], label="points")
+        ax.scatter(at[inside], up[inside], s=16, color=COLOURS[4], label="points")
     front = n.result.pareto_front().sort_values(x)
     ax.plot(front[x], front[y], "-o", ms=4, lw=1.4, color=COLOURS[1], label="Pareto front")
     ax.set_xlabel(n.label(x))
     ax.set_ylabel(n.label(y))
     if n.log:
         ax.set_yscale("log")
-    ax.legend(frameon=False, fontsize=9)
+    ax.legend(**BESIDE)
     return figure
 
 
@@ -158,7 +174,6 @@ def contour(n: Columns, x: str | None, y: str | None, value: list[str], by: str 
 
 
 def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | None, filled: bool) -> Any:
-    from matplotlib.colors import LogNorm, Normalize
     from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
     x, y = x or n.study.names[0], y or n.study.names[1]
@@ -173,15 +188,16 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
     if n.log:
         low = max(low, float(finite[finite > 0.0].min()) if (finite > 0.0).any() else 1e-12)
     high = high if high > low else low + 1.0
-    scale = LogNorm(low, high) if n.log else Normalize(low, high)
-    drawn = None
+    scale = colour_scale(n, low, high)
+    drawn: Any = None
+    edges: list[Any] = []
     for ax, (words, rows) in zip(axes, panels, strict=True):
         X, Y, Z = _grid(n.numbers(x)[rows], n.numbers(y)[rows], all_values[rows], x, y)
         ax.grid(False)
         if filled and min(Z.shape) > 1:
             steps = _levels(low, high, n.log)
             low, high = steps[0], steps[-1]
-            drawn = ax.contourf(X, Y, np.clip(Z, low, high), levels=steps, cmap=SCALE, norm=scale)
+            drawn = ax.contourf(X, Y, np.clip(Z, low, high), levels=steps, **scale)
             lines = ax.contour(
                 X,
                 Y,
@@ -192,13 +208,16 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
             )
             ax.clabel(lines, fmt="%.2g", fontsize=7)
         else:
-            drawn = ax.pcolormesh(X, Y, Z, cmap=SCALE, norm=scale, shading="nearest")
+            drawn = ax.pcolormesh(X, Y, Z, shading="nearest", **scale)
         if n.study.feasible:
-            _shade(n, ax, rows, x, y)
+            edges = _shade(n, ax, rows, x, y) or edges
         ax.set_title(words, loc="left", fontsize=10)
     name_axes(n, figure, axes, x, y, f"hatched: {n.outside()}" if n.study.feasible else "")
     decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
+    if len(edges) > 1:
+        figure.legend(handles=edges, fontsize=8, loc="outside lower center", ncols=len(edges),
+                      facecolor="0.75", edgecolor="none", framealpha=1.0)  # fmt: skip
     return figure
 
 
@@ -212,13 +231,13 @@ def _levels(low: float, high: float, log: bool) -> np.ndarray:
     return np.asarray(MaxNLocator(LEVELS).tick_values(low, high))
 
 
-def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
+def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> list[Any]:
     """Hatch what is not feasible, and draw where each bound is reached: by margins, so that no edge is a
-    staircase."""
+    staircase. What a legend says of these edges."""
     from matplotlib.lines import Line2D
 
     X = Y = worst = None
-    edges: list[object] = []
+    edges: list[Any] = []
     for name in n.study.feasible:
         values = n.numbers(name)[rows]
         for sign, bound, word in n.bounds(name):
@@ -232,12 +251,10 @@ def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
                 ax.contour(X, Y, M, levels=[-1e-12], colors=[colour], linewidths=1.8, linestyles="-")
                 edges.append(Line2D([], [], color=colour, lw=1.8, label=word))
     if worst is None or min(worst.shape) < 2:
-        return
+        return []
     # a margin of exactly zero is feasible
     ax.contourf(X, Y, worst, levels=[-2.0, -1e-12], colors=[OUTSIDE], alpha=0.25, hatches=["//"])
-    if len(edges) > 1:
-        ax.legend(handles=edges, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(edges),
-                  facecolor="0.75", edgecolor="none", framealpha=1.0)  # fmt: skip
+    return edges
 
 
 def _grid(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: colour scale of values, and the colour of what is not feasible
 SCALE, OUTSIDE = "viridis", "0.25"
+#: of values on both sides of zero, such as margins: red below
+BOTH_SIDES = "RdBu"
 #: of all panels of a picture [in]: that of a page, so that letters keep their size on it
 WIDTH = 9.4
 
@@ -43,13 +45,17 @@ class Columns:
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
         return f"{self.word(name)} {mathtext(text)}" + (f" {mathtext(unit)}" if unit else "")
 
+    def texts(self, name: str) -> np.ndarray | None:
+        """A column of texts; None where it holds numbers."""
+        column = self.table[name]
+        # lists, as of forces, are no keys
+        return None if column.dtype.kind in "fiub" else np.array([str(value) for value in column])
+
     def numbers(self, name: str) -> np.ndarray:
         """A column as numbers; texts by the order of their first appearance."""
-        column = self.table[name]
-        if column.dtype.kind in "fiub":
-            return column.to_numpy(dtype=float)
-        # lists, as of forces, are no keys
-        texts = [str(value) for value in column]
+        texts = self.texts(name)
+        if texts is None:
+            return self.table[name].to_numpy(dtype=float)
         known = {text: float(n) for n, text in enumerate(dict.fromkeys(texts))}
         return np.array([known[text] for text in texts])
 
@@ -83,6 +89,18 @@ class Columns:
         texts = np.array([str(value) for value in self.table[by]])
         first = dict(zip(texts[::-1].tolist(), self.table[by][::-1], strict=True))
         return [(self.short(by, first[text]), texts == text) for text in dict.fromkeys(texts.tolist())]
+
+
+def colour_scale(n: Columns, low: float, high: float) -> dict[str, Any]:
+    """Colour map and norm of values from low to high: about zero where there are values on both sides."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    if n.log:
+        return {"cmap": SCALE, "norm": LogNorm(low, high)}
+    if low < 0.0 < high:
+        most = max(-low, high)
+        return {"cmap": BOTH_SIDES, "norm": Normalize(-most, most)}
+    return {"cmap": SCALE, "norm": Normalize(low, high)}
 
 
 def axes_for(

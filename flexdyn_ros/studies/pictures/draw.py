@@ -34,7 +34,7 @@ def draw(
     log: bool = False,
     title: str | None = None,
     labels: dict[str, str] | None = None,
-    dpi: int = 130,
+    dpi: int = 150,
 ) -> Any:
     """Draw a study.
 

@@ -23,7 +23,12 @@ PATIENCE = 60.0
 FORMATS = (".mp4", ".gif", ".apng", ".png")
 
 
-def picture(client: ClientHandle) -> np.ndarray:
+def picture(client: ClientHandle) -> bytes:
+    """A PNG file of what the client sees, as large as it sees it, without the panels."""
+    return png(seen(client))
+
+
+def seen(client: ClientHandle) -> np.ndarray:
     """What the client sees (height, width, 3), as large as it sees it, without the panels."""
     return _render(client, client.camera.image_height, client.camera.image_width)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
 from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
-from flexdyn_ros.view.files.film import RATE, encoded, frames_of, picture, png, portable_format
+from flexdyn_ros.view.files.film import RATE, encoded, frames_of, png, portable_format, seen
 from flexdyn_ros.view.files.kept import annotated
 from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.panels.controls import choice, number
@@ -88,7 +88,7 @@ class LookTab:
 
             with viewer.unlabelled():
                 wait_until_sent(viewer.server, client)
-                image = annotated(viewer, client, picture(client))
+                image = annotated(viewer, client, seen(client))
             client.send_file_download(f"{viewer.robot.name}.png", png(image), save_immediately=True)
 
     def _film(self, client: ClientHandle) -> None:
