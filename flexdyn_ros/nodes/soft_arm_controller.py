@@ -12,9 +12,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import DynamicsState
-from flexdyn_ros.control.pose_space import PoseSpace
 from flexdyn_ros.control.reference import Reference, to_rest
-from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
+from flexdyn_ros.control.tip_path import MOST, RATE, PoseSpace, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError, shortened
 from flexdyn_ros.nodes.controllers.controller import Callbacks, FeedForwardController
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
