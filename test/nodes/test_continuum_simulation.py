@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.pressures import Pressures  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras import Pressures  # noqa: E402
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError  # noqa: E402
 from flexdyn_ros.simulation.live.simulation import Simulation, default_gains  # noqa: E402
 

@@ -15,7 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import deflection_message, dynamics_state  # noqa: E402
 from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras import DeflectionMessage  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import _nanoseconds  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402

@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.managed import ManagedNode
-from flexdyn_ros.nodes.simulator.extras.platform_topics import hydraulics_of, leg_gains
+from flexdyn_ros.nodes.simulator.extras import hydraulics_of, leg_gains
 from flexdyn_ros.nodes.simulator.parameters import (
     DAMPING,
     POSITIONS,

@@ -34,7 +34,7 @@ from flexdyn_ros.nodes.ros.requests import (
     read_state,
 )
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
+from flexdyn_ros.nodes.simulator.extras import PlatformTopics
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
 from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters

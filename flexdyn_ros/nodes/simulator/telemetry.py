@@ -23,8 +23,7 @@ from flexdyn_ros.nodes.ros.conversions import (
     twist_message,
     wrench_message,
 )
-from flexdyn_ros.nodes.simulator.extras.inputs import Setting
-from flexdyn_ros.nodes.simulator.extras.registered import extras_of
+from flexdyn_ros.nodes.simulator.extras import Setting, extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.simulation.live.simulation import Simulation

@@ -1,1 +1,0 @@
-"""What the simulator publishes and hears beside the topics of every robot."""
