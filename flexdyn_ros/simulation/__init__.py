@@ -7,10 +7,10 @@ from flexdyn_ros.faces import lazily
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.comparison import Difference, compare
     from flexdyn_ros.simulation.effort_table import EffortTable, read_efforts
+    from flexdyn_ros.simulation.plots.spectra import modal_frequencies, tip_deflections
     from flexdyn_ros.simulation.recordings.bag import Bag, records
     from flexdyn_ros.simulation.recordings.playback import recorded_robot
     from flexdyn_ros.simulation.simulate import ValveOpenings
-    from flexdyn_ros.simulation.plots.spectra import modal_frequencies, tip_deflections
     from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
     from flexdyn_ros.simulation.steps.stepper import DIVERGED, NOT_FINITE, OK, Stepper
 
