@@ -7,8 +7,9 @@ import sys
 from typing import get_type_hints
 
 import pytest
+import typer
 
-from flexdyn_ros.cli.commands import _PLACES, COMMANDS
+from flexdyn_ros.cli.commands import _PLACES, COMMANDS, GROUPS, POINTERS, app
 
 PROGRAM = """
 import sys
@@ -47,3 +48,26 @@ def test_help_shows_every_bracket_of_units_and_examples(flexdyn, name, monkeypat
     assert code == 0
     shown = " ".join(out.replace("│", " ").split())
     assert not [words for words in expected if words not in shown]
+
+
+def test_commands_are_grouped_and_other_names_point_to_them(flexdyn):
+    code, out, _ = flexdyn("--help")
+    assert code == 0
+    at = [out.index(f" {title} ─") for title in GROUPS]
+    assert at == sorted(at)
+    for name, words in POINTERS.items():
+        code, _, error = flexdyn(name, "two_link")
+        assert code == 2
+        assert words.split(";")[0][:30] in " ".join(error.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_helps_are_sentences_and_flags_have_no_type(flexdyn, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERMINAL_WIDTH", "200")
+    _, out, _ = flexdyn(name, "--help")
+    assert "bool>" not in out
+    command = typer.main.get_command(app).commands[name]
+    for one in command.params:
+        assert one.help[0] == one.help[0].upper(), one.name
+        assert one.help.rstrip("]").endswith((".", ")")), one.name
