@@ -14,7 +14,6 @@ import ctypes
 import subprocess
 import time
 from collections.abc import Callable
-from datetime import date
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -89,7 +88,7 @@ def beside_pinocchio(quick: bool) -> list[str]:
         ways = {"theirs": loop, "ours": partial(getattr(robot, verb), *rows)}
         ways["native"] = partial(getattr(native, verb), *rows)
         found = in_turn(ways, 1, turns)
-        title = f"{verb.replace('_', ' ')}, a state of {batch}"
+        title = f"{verb.replace('_', ' ')}, per state in a batch of {batch}"
         lines.append(f"| {title} | {' | '.join(f'{found[way] / batch:.3f} µs' for way in ways)} |")
     set_batch_threads(None)
     return lines
@@ -99,8 +98,8 @@ def write(lines: list[str]) -> None:
     """Put the table into the README."""
     text = README.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    told = f"*{date.today().isoformat()}, one thread of a virtual machine, "
-    told += "`python benchmarks/bench_targets.py`; Pinocchio is called from Python, a batch in a loop.*"
+    told = "*One thread of a virtual machine, `python benchmarks/bench_targets.py`. Pinocchio is called from "
+    told += "Python, one state at a time.*"
     table = "\n".join([BEGIN, *lines, "", told, END])
     README.write_text(before + table + rest.partition(END)[2], encoding="utf-8")
 

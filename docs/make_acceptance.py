@@ -1,4 +1,4 @@
-"""Make docs/acceptance.md, the table of what must hold, from docs/acceptance.yaml.
+"""Make docs/acceptance.md from docs/acceptance.yaml and docs/acceptance_notes.txt.
 
     python docs/make_acceptance.py                    write the page
     python docs/make_acceptance.py --tests FILE       take the counts of tests from a JUnit file first
@@ -28,13 +28,14 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).resolve().parent
-TABLE, PAGE = HERE / "acceptance.yaml", HERE / "acceptance.md"
+TABLE, NOTES, PAGE = HERE / "acceptance.yaml", HERE / "acceptance_notes.txt", HERE / "acceptance.md"
 
-HEAD = """# What must hold, and what was measured
+HEAD = """# Validation and benchmarks
 
-Made by `docs/make_acceptance.py` from `docs/acceptance.yaml`: requirement, command that shows it, figure,
-date. Times of benchmarks are medians of one run on two shared cores; only ratios within one run mean much.
-The long log of earlier figures is in the history of this file.
+This page lists requirements with the command that checks each, the result and its date, then tested
+environments and comparisons of methods. `docs/make_acceptance.py` makes it from `docs/acceptance.yaml` and
+`docs/acceptance_notes.txt`. Times are medians of one run on two shared cores; only ratios within one run are
+meaningful.
 """
 COLUMNS = ["| requirement | command | figure | date |", "| --- | --- | --- | --- |"]
 
@@ -58,7 +59,7 @@ def page(parts: list[dict[str, Any]]) -> str:
         lines.append("")
         if part.get("limits"):
             lines.append(f"Limits: {part['limits']}\n")
-    return "\n".join(lines)
+    return "\n".join([*lines, NOTES.read_text()])
 
 
 def command_of(row: dict[str, Any]) -> str:

@@ -72,6 +72,18 @@ def test_programs_and_commands_of_the_page_run(page, folder):
         assert (page.parent / picture).resolve().is_file(), picture
 
 
+#: columns of a block of code on a page of the site
+COLUMNS = 76
+#: pages whose programs fit their column: those that readers copy from
+NARROW = [*EXECUTED, *(ROOT / "docs").glob("notebooks/*.md"), ROOT / "docs" / "command.md"]
+
+
+@pytest.mark.parametrize("page", NARROW, ids=name_of)
+def test_code_fits_its_column(page):
+    wide = [line for block in blocks(page) for line in block.text.splitlines() if len(line) > COLUMNS]
+    assert wide == []
+
+
 def test_the_oil_of_where_things_go_fits_its_hexapod(folder):
     texts = [block.text for block in blocks(ROOT / "docs/how-to/where_things_go.md")]
     (hexapod,) = (text for text in texts if '<robot name="hexapod"' in text)
