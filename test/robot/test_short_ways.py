@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+
 import numpy as np
 import pytest
 from models import ELASTIC_JOINTS, elastic
@@ -9,6 +12,7 @@ from models import ELASTIC_JOINTS, elastic
 import flexdyn_ros
 from flexdyn_ros import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.robot.entries.observed import MOST_HEADS
 
 ROBOTS = (
     "seven_joint_arm", "canadarm2", "mobile_arm", "mobile_arm_spatial", "soft_arm_3", "stewart_1t",
@@ -192,3 +196,35 @@ def test_inverse_dynamics_of_what_nothing_drives():
     short = robot.inverse_dynamics(0.1 * q, v, a, unactuated="free")
     found = robot.forward_dynamics(0.1 * q, v, short)
     assert np.allclose(found[driven], a[driven], rtol=1e-8)
+
+
+def test_a_fast_path_outlives_many_choices_of_frames():
+    """It keeps the address of its head: what has been freed is written to otherwise."""
+    robot = flexdyn_ros.load("canadarm2")
+    q, v = robot.neutral(), np.ones(robot.nv)
+    expected = robot.integrate(q, v, 1.0)
+    head = robot.functions.looking("moved")
+    choices = itertools.islice(itertools.product(robot.frame_names, repeat=3), MOST_HEADS + 1)
+    for names in choices:
+        robot.functions.poses_of(names)
+    assert robot.functions.looking("moved") is head
+    np.testing.assert_array_equal(robot.integrate(q, v, 1.0), expected)
+
+
+def test_threads_that_ask_at_once_get_one_head():
+    robot = flexdyn_ros.load("canadarm2")
+    both = threading.Barrier(2)
+    found = []
+
+    def make():
+        both.wait(60.0)
+        return robot.functions.new_head(looking="moved", results=robot.nq)
+
+    threads = [
+        threading.Thread(target=lambda: found.append(robot.functions.head("moved", make))) for _ in "ab"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+    assert found[0] is found[1]

@@ -142,13 +142,14 @@ class ObservedFunctions(FamilyFunctions):
         return Head(self, *needed, **options)
 
     def head(self, key: Any, make: Callable[[], Head]) -> Head:
-        """The head of that key; the last ones are kept."""
+        """The head of that key. Those of verbs, whose keys are names, stay, since fast paths keep their
+        addresses; of the others the last ones are kept. Threads that ask at once get the same."""
         found = self._heads.get(key)
         if found is None:
-            found = make()
             if len(self._heads) >= MOST_HEADS:
-                self._heads.pop(next(iter(self._heads)), None)
-            self._heads[key] = found
+                oldest = next((other for other in list(self._heads) if not isinstance(other, str)), None)
+                self._heads.pop(oldest, None)
+            found = self._heads.setdefault(key, make())
         return found
 
     @cached_property
