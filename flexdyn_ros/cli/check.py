@@ -15,6 +15,9 @@ from flexdyn_ros.cli import terminal
 from flexdyn_ros.description.reader import find_mistakes
 from flexdyn_ros.errors import DescriptionError
 
+#: of a mass beside the whole
+ROUNDING = 1e-12
+
 
 def check(
     robot: terminal.RobotName,
@@ -94,13 +97,14 @@ def _print_links(found: Report) -> None:
     """The mass rule per flexible link: masses and first moments along the beam of T, B, P, R."""
     if not found.flexible:
         return
-    rows = [(link.link, f"{link.length:g}", link.modes, link.outcome) for link in found.flexible]
-    terminal.print_table("Flexible links", "link | length [m] | modes | outcome", rows)
+    rows = [(link.link, f"{link.length:g}", link.modes) for link in found.flexible]
+    terminal.print_table("Flexible links", "link | length [m] | modes", rows)
     masses: list[tuple[str, ...]] = []
     for link in found.flexible:
-        parts = (link.whole, link.beam, link.bodies, link.remainder)
-        masses.append((link.link, "m", *(f"{part.mass:.6g}" for part in parts)))
-        masses.append((link.link, "m x", *(f"{part.first_moment[0]:.4g}" for part in parts)))
+        parts, whole = (link.whole, link.beam, link.bodies, link.remainder), link.mass
+        moments = (_mass(part.first_moment[0], whole * link.length) for part in parts)
+        masses.append((link.link, "m", *(_mass(part.mass, whole) for part in parts)))
+        masses.append((link.link, "m x", *moments))
     terminal.print_table(
         "Mass m [kg] and first moment m x along the beam [kg m]",
         "link |  | <inertial> T | beam B | bodies P | remainder R",
@@ -109,15 +113,30 @@ def _print_links(found: Report) -> None:
 
 
 def _print_modes(found: Report) -> None:
-    for label, modes in (("free", found.modes_free), ("locked", found.modes_locked)):
-        if not any(mode.frequency > 0.0 for mode in modes):
-            continue
-        rows = [
-            (n, f"{m.frequency:.5g}", "" if isinf(m.damping_ratio) else f"{m.damping_ratio:.4g}", m.mostly)
-            for n, m in enumerate(modes, 1)
-        ]
-        columns = " | frequency [Hz] | damping ratio | mostly"
-        terminal.print_table(f"Modes at q = 0, joints {label}", columns, rows)
+    """One table: with joints free and, of a robot that bends, locked beside them."""
+    tables = {"free": found.modes_free, "locked": found.modes_locked}
+    shown = {label: m for label, m in tables.items() if any(mode.frequency > 0.0 for mode in m)}
+    if not shown:
+        return
+    columns, rows = [""], [[str(n + 1)] for n in range(max(map(len, shown.values())))]
+    for label, modes in shown.items():
+        columns += [f"{label} [Hz]", "damping ratio", "mostly"]
+        for n, row in enumerate(rows):
+            one = modes[n] if n < len(modes) else None
+            row += [f"{one.frequency:.5g}", _damping(one.damping_ratio), one.mostly] if one else [""] * 3
+    terminal.print_table(f"Modes at q = 0, joints {' and '.join(shown)}", " | ".join(columns), rows)
+
+
+def _damping(ratio: float) -> str:
+    """A damping ratio; beyond 1 nothing swings."""
+    if isinf(ratio):
+        return ""
+    return f"{ratio:.4g}" + (" (overdamped)" if ratio > 1.0 else "")
+
+
+def _mass(part: float, whole: float) -> str:
+    """A part of a mass or moment; what rounding left of it is 0."""
+    return f"{part if abs(part) > ROUNDING * abs(whole) else 0.0:.6g}"
 
 
 def _limit(value: float) -> str:

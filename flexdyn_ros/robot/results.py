@@ -63,19 +63,28 @@ class Modes(NamedTuple):
     shape: np.ndarray
     unstable: np.ndarray
 
+    def __str__(self) -> str:
+        from flexdyn_ros.robot.notebook import text_table
+
+        return text_table(*self._table())
+
     def _repr_html_(self) -> str:
         """Frequencies and damping ratios; of a batch, its first state."""
         from flexdyn_ros.robot.notebook import section, table
 
+        title, columns, rows = self._table()
+        return section(title, table(columns, rows))
+
+    def _table(self) -> tuple[str, tuple[str, ...], list[tuple[object, ...]]]:
+        """Title, columns and rows; of a batch, its first state."""
         first = (0,) * (self.frequency.ndim - 1)
-        damping = self.damping_ratio[first]
-        rows = [
+        rows: list[tuple[object, ...]] = [
             (i, f"{f:.5g}", "" if np.isinf(z) else f"{z:.4g}")
-            for i, (f, z) in enumerate(zip(self.frequency[first], damping), 1)
+            for i, (f, z) in enumerate(zip(self.frequency[first], self.damping_ratio[first]), 1)
         ]
         title = "Modes" if not first else f"Modes of the first of {self.unstable.size} states"
-        note = "<p>unstable</p>" if self.unstable[first] else ""
-        return section(title, table(("mode", "frequency [Hz]", "damping ratio"), rows), note)
+        title += ", unstable" if self.unstable[first] else ""
+        return title, ("mode", "frequency [Hz]", "damping ratio"), rows
 
 
 class Equilibrium(NamedTuple):
@@ -87,6 +96,16 @@ class Equilibrium(NamedTuple):
     residual: float
     stable: bool
     iterations: int
+
+    def __str__(self) -> str:
+        from flexdyn_ros.robot.notebook import text_table
+
+        def cell(values: np.ndarray, i: int) -> str:
+            return f"{values[i]:.6g}" if i < len(values) else ""
+
+        title = f"Equilibrium, {'stable' if self.stable else 'unstable'}, residual {self.residual:.2g}"
+        rows = [(i, cell(self.q, i), cell(self.tau, i)) for i in range(max(len(self.q), len(self.tau)))]
+        return text_table(title, ("", "q [m, rad]", "tau [N, N m]"), rows)
 
 
 class Deflection(NamedTuple):
@@ -107,6 +126,19 @@ class Deflection(NamedTuple):
     strain: np.ndarray
     moment: np.ndarray
     axial_force: np.ndarray
+
+    def __str__(self) -> str:
+        """Displacement, largest strain and moment along the link; of a batch, its first state."""
+        from flexdyn_ros.robot.notebook import text_table
+
+        first = (0,) * (self.displacement.ndim - 2)
+        moments = np.linalg.norm(self.moment[first], axis=-1)
+        columns = [*self.displacement[first].T, moments, self.strain[first]]
+        # what rounding left beside the largest value is 0
+        columns = [np.where(np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0), x, 0.0) for x in columns]
+        rows = [(f"{s:.3g}", *(f"{x[i]:.4g}" for x in columns)) for i, s in enumerate(self.station.tolist())]
+        title = "Deflection" if not first else "Deflection of the first state"
+        return text_table(title, ("station", "x [m]", "y [m]", "z [m]", "moment [N m]", "strain"), rows)
 
 
 class PositionLimits(NamedTuple):
