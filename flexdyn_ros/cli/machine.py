@@ -23,7 +23,7 @@ from rich.text import Text
 
 import flexdyn_ros
 from flexdyn_ros.cli.terminal import Json, messages, print_json, tables
-from flexdyn_ros.nodes.startup.surroundings import SHARED_MEMORY, shared_memory
+from flexdyn_ros.nodes.ros.surroundings import SHARED_MEMORY, shared_memory
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
 #: extras whose packages only those need who work on flexdyn_ros itself

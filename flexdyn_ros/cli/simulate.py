@@ -20,7 +20,7 @@ from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.plots.panels import PANELS, USUAL
 from flexdyn_ros.simulation.plots.style import SIZES
 from flexdyn_ros.simulation.simulate import simulate as run
-from flexdyn_ros.simulation.steps.valves import command_mode
+from flexdyn_ros.simulation.steps.fused_hydraulics import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 _Pairs = list[str] | None

@@ -235,7 +235,7 @@ def _begin(viewer: Any) -> None:
 
 def _follower() -> Any:
     with needs("rclpy", ROS):
-        from flexdyn_ros.nodes.state_publisher.follower import Follower
+        from flexdyn_ros.nodes.one_shot import Follower
     return Follower
 
 

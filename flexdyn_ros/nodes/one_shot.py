@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import array
 import re
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import rclpy
 from ament_index_python.resources import has_resource
 from rclpy.executors import Executor
@@ -19,11 +22,88 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
-from flexdyn_ros.errors import FlexdynError, UnknownNameError
+from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.errors import FlexdynError, UnknownNameError, shortened
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
-from flexdyn_ros.nodes.ros.message_values import fill, plain
-from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
-from flexdyn_ros.nodes.topics import ONE_SHOT
+from flexdyn_ros.nodes.ros.outbox import told_in_a_sentence
+from flexdyn_ros.nodes.topics import NEWEST, ONE_SHOT
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.live.message_fields import seconds_of
+
+
+def plain(value: Any) -> Any:
+    """A message as a dictionary of plain values, its parts alike."""
+    if hasattr(value, "get_fields_and_field_types"):
+        return {name: plain(getattr(value, name)) for name in value.get_fields_and_field_types()}
+    if isinstance(value, list | tuple | array.array | np.ndarray):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def fill(message: Any, fields: Mapping[str, object], where: str = "") -> None:
+    """Set fields of a message; those that are not named keep their values.
+
+    Raises
+    ------
+    ValueError
+        If there is no such field, or a value does not fit.
+    """
+    kinds = message.get_fields_and_field_types()
+    for name, value in fields.items():
+        if name not in kinds:
+            raise ValueError(f"{where}{name}: no such field, expected one of {', '.join(kinds)}")
+        setattr(message, name, _value(kinds[name], value, getattr(message, name), f"{where}{name}"))
+
+
+def _value(kind: str, value: Any, present: object, where: str) -> Any:
+    """A value as the field of that type wants it."""
+    item, is_sequence = _item(kind)
+    if is_sequence:
+        if not isinstance(value, list):
+            raise ValueError(f"{where} is {value!r}, expected a list ({kind})")
+        if "/" not in item:
+            return [_scalar(item, entry, f"{where}[{n}]") for n, entry in enumerate(value)]
+        return [_message(item, entry, f"{where}[{n}]") for n, entry in enumerate(value)]
+    if "/" in item:
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where} is {value!r}, expected a mapping of fields ({kind})")
+        fill(present, value, f"{where}.")
+        return present
+    return _scalar(item, value, where)
+
+
+def _item(kind: str) -> tuple[str, bool]:
+    """Type of the entries, and whether there are several."""
+    if kind.startswith("sequence<"):
+        return kind[len("sequence<") : -1].split(",")[0], True
+    if kind.endswith("]"):
+        return kind[: kind.index("[")], True
+    return kind, False
+
+
+def _message(kind: str, fields: Any, where: str) -> Any:
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"{where} is {fields!r}, expected a mapping of fields ({kind})")
+    package, _, name = kind.partition("/")
+    message = getattr(import_module(f"{package}.msg"), name)()
+    fill(message, fields, f"{where}.")
+    return message
+
+
+def _scalar(kind: str, value: Any, where: str) -> Any:
+    """A number, boolean or text."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "boolean" and isinstance(value, bool):
+        return value
+    if kind == "string" and isinstance(value, str):
+        return value
+    if kind in ("double", "float") and is_number:
+        return float(value)
+    if "int" in kind and isinstance(value, int) and is_number:
+        return value
+    if kind in ("octet", "byte", "uint8") and is_number:
+        return int(value)
+    raise ValueError(f"{where} is {value!r}, expected {kind}")
 
 
 @contextmanager
@@ -257,3 +337,49 @@ def _is_interface_package(package: str) -> bool:
     except OSError:
         # no environment is sourced
         return False
+
+
+class Follower:
+    """Calls `heard(t, q, v, tau)` in a thread of its own whenever a state of the robot comes.
+
+    Parameters
+    ----------
+    robot : Robot
+        States of robots with other coordinates are passed over.
+    heard : callable
+        Time [s], q (nq,), v (nv,), tau (nu,).
+    namespace : str
+        Of the topic NAMESPACE/simulator/state.
+    """
+
+    def __init__(self, robot: Robot, heard: Callable[..., None], namespace: str = "") -> None:
+        self._names = (list(robot.q_names), list(robot.v_names))
+        self._heard = heard
+        self._stack = ExitStack()
+        self._node, self._executor = self._stack.enter_context(short_lived_node("flexdyn_view"))
+        prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+        self.topic = f"{prefix}/simulator/state"
+        self._node.create_subscription(DynamicsState, self.topic, self._take, NEWEST)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._spin, name="follower", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._ending.set()
+        self._thread.join(5.0)
+        self._stack.close()
+
+    def _spin(self) -> None:
+        while self._node.context.ok() and not self._ending.is_set():
+            self._executor.spin_once(timeout_sec=0.2)
+
+    def _take(self, message: DynamicsState) -> None:
+        if (list(message.position_names), list(message.velocity_names)) != self._names:
+            self._node.get_logger().warning(
+                f"{self.topic} is of another robot: {shortened(message.robot)}", throttle_duration_sec=10.0
+            )
+            return
+        stamp = message.header.stamp
+        q, v, tau = (np.array(x) for x in (message.positions, message.velocities, message.efforts))
+        self._heard(seconds_of(stamp), q, v, tau)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from flexdyn_ros.nodes.ros.start_watch import stand_by
-from flexdyn_ros.nodes.startup.surroundings import shared_memory
+from flexdyn_ros.nodes.ros.surroundings import shared_memory
 
 
 def end_at_signals() -> None:

@@ -20,9 +20,9 @@ from flexdyn_ros.simulation.events import Watch, limit_watch, watches
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
+from flexdyn_ros.simulation.steps.fused_hydraulics import ValveOpenings, command_mode
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
-from flexdyn_ros.simulation.steps.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "contact_watches", "make_plan"]
 

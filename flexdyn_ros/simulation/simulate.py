@@ -13,13 +13,12 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynWarning, SimulationError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, Plan, make_plan
-from flexdyn_ros.simulation.sampled_law import sampling_fault
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
 from flexdyn_ros.simulation.steps.controlled import run_controlled
 from flexdyn_ros.simulation.steps.fixed import run_fixed
-from flexdyn_ros.simulation.steps.valves import ValveOpenings
+from flexdyn_ros.simulation.steps.fused_hydraulics import ValveOpenings
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.simulation.verdict import verdict
+from flexdyn_ros.simulation.verdict import sampling_fault, verdict
 
 __all__ = ["ValveOpenings", "simulate"]
 

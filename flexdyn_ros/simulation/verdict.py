@@ -1,14 +1,21 @@
-"""What a run says of itself: whether its energy balances, and whether the model holds for its motion."""
+"""What a run says of itself: whether its energy balances, whether the model holds for its motion, and whether
+a law that is sampled explains why it went wrong."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.robot.analysis.bearable_step import OWN_STEPS, at_most, bearable_step
+from flexdyn_ros.robot.analysis.sampled_feedback import sampled_growth, sudden_inertia
 from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["LARGEST_IMBALANCE", "ROUNDING", "step_for", "verdict"]
+__all__ = ["LARGEST_IMBALANCE", "ROUNDING", "sampling_fault", "step_for", "verdict"]
 
 #: largest balance error that is not worth a word
 LARGEST_IMBALANCE = 1e-3
@@ -55,3 +62,107 @@ def step_for(wanted: float, found: float, dt: float, method: str) -> float:
     """Fixed step [s] with which an error found at steps of dt would be half of what is wanted, by the order
     of the method."""
     return dt * min(1.0, (0.5 * wanted / found) ** (1.0 / ORDERS.get(method, 2)))
+
+
+#: samples in a row whose efforts go up and down, and by how much the steps grow, that look like a fault
+MOST_TURNS, GROWN = 12, 10.0
+#: change of a coordinate by which the slopes of a law are taken
+STEP = 1e-6
+_ROTOR = "a <rotor> at the joint"
+_HUB = f"{_ROTOR}, or a hub (<body station='root'>) on its flexible link"
+#: shorter samples that are tried: halves of halves
+HALVINGS = 16
+
+
+class Feedback(NamedTuple):
+    """A law linearised at a state: its efforts (nu,), and its stiffness and damping (nu, nv)."""
+
+    robot: Robot
+    q: np.ndarray
+    tau: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+    def growth(self, period: float) -> float:
+        """Rate [1/s] of the least stable motion when sampled every `period` seconds and held."""
+        return sampled_growth(self.robot, self.q, self.stiffness, self.damping, period, 0.0, self.tau)
+
+
+def sampling_fault(plan: Plan, run: Trajectory, is_doubtful: bool) -> tuple[str, ...]:
+    """A warning that names growth, cause and remedy, if the law of a run that went wrong explains it."""
+    robot, law = plan.robot, plan.control
+    if law is None or plan.is_continuous or plan.cylinders != "direct" or robot.effort_names != robot.v_names:
+        return ()
+    if len(run) < 2 or not (is_doubtful or _chatters(run.tau)):
+        return ()
+    period = plan.hold * plan.dt
+    try:
+        feedback = _linearised(plan, float(run.t[0]), run.q[0], run.v[0])
+        if feedback.growth(period) * float(run.t[-1] - run.t[0]) < 1.0:
+            return ()
+        return (_explained(feedback, period),)
+    except (FlexdynError, ArithmeticError, np.linalg.LinAlgError):
+        return ()
+
+
+def _chatters(tau: np.ndarray) -> bool:
+    """True if an effort turns back at each of many samples in a row, further and further."""
+    change = np.diff(tau, axis=0)
+    turns = change[1:] * change[:-1] < 0.0
+    for column, size in zip(turns.T, np.abs(change[1:]).T, strict=True):
+        ends = np.flatnonzero(~np.append(column, False))
+        starts = np.append(0, ends[:-1] + 1)
+        for a, b in zip(starts, ends, strict=True):
+            if b - a >= MOST_TURNS and size[a:b].max() > GROWN * size[a]:
+                return True
+    return False
+
+
+def _linearised(plan: Plan, t: float, q: np.ndarray, v: np.ndarray) -> Feedback:
+    """The law of a plan at a state, by central differences."""
+    robot = plan.robot
+    units = STEP * np.eye(robot.nv)
+    slopes = [
+        [(plan.command(t, *ahead(e)) - plan.command(t, *ahead(-e))) / (-2.0 * STEP) for e in units]
+        for ahead in (lambda e: (robot.integrate(q, e, 1.0), v), lambda e: (q, v + e))
+    ]
+    stiffness, damping = (np.array(columns).T for columns in slopes)
+    stiffness, damping = np.ascontiguousarray(stiffness), np.ascontiguousarray(damping)
+    return Feedback(robot, q, plan.command(t, q, v), stiffness, damping)
+
+
+def _explained(feedback: Feedback, period: float) -> str:
+    robot, growth = feedback.robot, feedback.growth(period)
+    start = f"robot '{robot.name}': the control law makes motion grow"
+    # as good as unsampled, whatever the law is
+    unsampled = feedback.growth(1e-4 * period)
+    if unsampled > 0.5 * growth:
+        return (
+            f"{start} by {unsampled:.3g}/s even if it acts at every instant: look at the signs and sizes of "
+            "its gains"
+        )
+    cause = _heaviest_damping(feedback, period)
+    shorter = (period * 0.5**k for k in range(1, HALVINGS))
+    stable = next((h for h in shorter if feedback.growth(h) * period < 1e-3), None)
+    remedies = (
+        (_HUB if robot.description.flexible_links else _ROTOR) if cause else "",
+        "" if stable is None else f"samples of {stable:.2g} s",
+        "lower gains, or flexdyn_ros.continuous(law) for feedback that is not sampled",
+    )
+    held = f"{start} by {growth:.3g}/s when sampled every {period:g} s and held{cause}; remedies: "
+    return held + "; ".join(remedy for remedy in remedies if remedy)
+
+
+def _heaviest_damping(feedback: Feedback, period: float) -> str:
+    """The joint whose damping times sample is most, in inertias that move at once, if that may be the
+    cause."""
+    robot, D = feedback.robot, np.diagonal(feedback.damping)
+    inertia = sudden_inertia(robot, feedback.q)
+    i = int(np.argmax(D * period / inertia))
+    if not D[i] * period > inertia[i]:
+        return ""
+    unit = "kg m2" if robot.coordinates[i].unit == "rad" else "kg"
+    return (
+        f", because damping times sample at '{robot.v_names[i]}' is {D[i] * period:.3g} {unit} and the "
+        f"inertia that moves at once {inertia[i]:.3g} {unit} (at most twice that is stable)"
+    )

@@ -23,12 +23,16 @@ from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
 from flexdyn_ros.expanding import appearance_of  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.deformation_mesh import (  # noqa: E402
+    DeflectionReader,
+    DeformationMesh,
+)
+from flexdyn_ros.nodes.state_publisher.picture import (  # noqa: E402
+    LegMarkers,
+    Picture,
+    deepest_link,
+)
 from flexdyn_ros.nodes.state_publisher.scenery import RoadStrip  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.tip_trace import deepest_link  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage  # noqa: E402
 
 

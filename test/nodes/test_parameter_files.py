@@ -17,13 +17,13 @@ from node_process import NodeProcess  # noqa: E402
 
 from flexdyn_ros.cli import app  # noqa: E402
 from flexdyn_ros.nodes.parameters import NODES  # noqa: E402
-from flexdyn_ros.nodes.startup import surroundings  # noqa: E402
-from flexdyn_ros.nodes.startup.parameter_files import (  # noqa: E402
+from flexdyn_ros.nodes.ros import surroundings  # noqa: E402
+from flexdyn_ros.nodes.ros.outbox import argument_mistakes  # noqa: E402
+from flexdyn_ros.nodes.ros.parameter_files import (  # noqa: E402
     file_mistakes,
     mistakes_of_file,
     unknown,
 )
-from flexdyn_ros.nodes.startup.start_failure import argument_mistakes  # noqa: E402
 
 
 def written(tmp_path, text):

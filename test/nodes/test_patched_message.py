@@ -17,8 +17,10 @@ from flexdyn_ros.nodes.ros.conversions import deflection_message, dynamics_state
 from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras import DeflectionMessage  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import _nanoseconds  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.deformation_mesh import (  # noqa: E402
+    DeflectionReader,
+    DeformationMesh,
+)
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker  # noqa: E402
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage  # noqa: E402
 from flexdyn_ros.simulation.recordings.topics import joint_layout, state_layout  # noqa: E402

@@ -10,7 +10,7 @@ from mobile_arms import arm, efforts, held
 import flexdyn_ros
 from flexdyn_ros.errors import SimulationError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation import Stepper
-from flexdyn_ros.simulation.steps.mass_scaling import bound, scaled_masses
+from flexdyn_ros.simulation.steps.stiffness import bound, scaled_masses
 
 START = np.radians([-45.0, 120.0])
 DURATION = 0.05

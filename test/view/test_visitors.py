@@ -22,7 +22,7 @@ msgspec = pytest.importorskip("msgspec")
 client_of_sockets = pytest.importorskip("websockets.sync.client")
 
 from flexdyn_ros.view import Viewer  # noqa: E402
-from flexdyn_ros.view.panels.controls import literal  # noqa: E402
+from flexdyn_ros.view.panels.jobs import literal  # noqa: E402
 from flexdyn_ros.view.server import guard  # noqa: E402
 from flexdyn_ros.view.server.visitors import (  # noqa: E402
     LARGEST_MESSAGE,

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Json, as_utf8, messages, print_json, say
 from flexdyn_ros.errors import ROS, needs
-from flexdyn_ros.nodes.startup.surroundings import check_shared_memory
+from flexdyn_ros.nodes.ros.surroundings import check_shared_memory
 
 
 def _complete_service(incomplete: str) -> list[str]:

@@ -29,10 +29,9 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError, given_names
 from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
-from flexdyn_ros.nodes.ros.outbox import Outbox
+from flexdyn_ros.nodes.ros.outbox import Outbox, told_in_a_sentence
 from flexdyn_ros.nodes.ros.start_watch import joining
-from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
-from flexdyn_ros.nodes.startup.surroundings import StartError
+from flexdyn_ros.nodes.ros.surroundings import StartError
 from flexdyn_ros.nodes.topics import REQUESTS, topic_of
 
 #: seconds without a message that are reported, and between looks: together well below two seconds
@@ -224,7 +223,7 @@ class ManagedNode(LifecycleNode):
     def _tell_unknown_parameters(self) -> None:
         """Say which parameters were given that this node does not have."""
         from flexdyn_ros.nodes.parameters import NODES
-        from flexdyn_ros.nodes.startup.parameter_files import complaint, is_of_another, unknown
+        from flexdyn_ros.nodes.ros.parameter_files import complaint, is_of_another, unknown
 
         if self._kind not in NODES:
             return

@@ -1,4 +1,4 @@
-"""Messages that the middleware does not take are counted and logged; a node does not end by one.
+"""What the middleware refuses: messages are counted and logged, and nodes say why they do not start.
 
 On a machine that is overloaded, Fast DDS gives a message up that it could not write within its time. rclpy
 makes that an exception where the message is published: in the thread that simulates, or in the executor.
@@ -6,9 +6,18 @@ makes that an exception where the message is published: in the thread that simul
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+
+from flexdyn_ros.errors import shortened
+from flexdyn_ros.nodes.ros.parameter_files import file_mistakes, value_mistakes
+from flexdyn_ros.nodes.ros.surroundings import StartError, surroundings
 
 #: what rclpy raises when the middleware refuses
 MIDDLEWARE_ERROR: type[Exception] = rclpy_implementation.RCLError
@@ -46,3 +55,34 @@ class Outbox:
 
         publisher.publish = publish_or_tell
         return publisher
+
+
+@contextmanager
+def told_in_a_sentence(arguments: Sequence[str] = ()) -> Iterator[None]:
+    """Around what starts a node: StartError for what ROS raises, with the reason if it can be found.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Those of the command line.
+    """
+    try:
+        yield
+    except (MIDDLEWARE_ERROR, RuntimeError, OSError) as error:
+        first = str(error).partition("\n")[0]
+        reasons = [*argument_mistakes(arguments), *surroundings()]
+        why = "; ".join(reasons) or f"{type(error).__name__}: {shortened(first, 500)}"
+        raise StartError(f"ROS does not start: {why}") from error
+
+
+def argument_mistakes(arguments: Sequence[str]) -> Iterator[str]:
+    """Parameters on the command line and parameter files that ROS does not read."""
+    for option, value in zip(arguments, arguments[1:], strict=False):
+        if option == "--params-file":
+            yield from file_mistakes(Path(value))
+        elif option in ("-p", "--param"):
+            name, _, text = value.partition(":=")
+            try:
+                yield from value_mistakes(name, yaml.safe_load(text), "")
+            except yaml.YAMLError:
+                yield f"parameter {shortened(name)} is {shortened(text)}, which is no YAML"

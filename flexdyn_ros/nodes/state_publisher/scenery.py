@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker
 
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.colour_scale import STOPS, top_of
-from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
+from flexdyn_ros.nodes.state_publisher.deformation_mesh import Bent
 from flexdyn_ros.robot.verbs import Robot
 
 GHOST, ROAD, TEXT = (0.55, 0.6, 0.66, 0.3), (0.42, 0.42, 0.45, 1.0), (0.1, 0.1, 0.12, 1.0)

@@ -15,8 +15,7 @@ from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.drive import Drive
-from flexdyn_ros.simulation.steps.mass_scaling import scaled_masses
-from flexdyn_ros.simulation.steps.stiffness import fastest_rate, speed_bounds, stops_at
+from flexdyn_ros.simulation.steps.stiffness import fastest_rate, scaled_masses, speed_bounds, stops_at
 from flexdyn_ros.simulation.steps.workspace import Workspace
 
 __all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper", "finite_vector"]

@@ -1,10 +1,15 @@
-"""Work of buttons that may fail or take long: bounded, and what fails is shown on the page."""
+"""Work of buttons that may fail or take long: bounded, and told on the page if it fails; values of inputs."""
 
 from __future__ import annotations
 
 import logging
+import math
+import re
 import threading
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
@@ -49,3 +54,19 @@ class Jobs:
             # files of visitors may hold anything
             _logger.exception("an action of the page failed")
             self._tell(f"{type(error).__name__}: {error}")
+
+
+def literal(text: str) -> str:
+    """Text that a page of Markdown shows as it is; else HTML in it would be obeyed, scripts too."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+
+
+def number(handle: Any, low: float, high: float) -> float:
+    """The number of a control, within its limits, whatever a browser sent; low if it is none."""
+    value = float(handle.value)
+    return float(np.clip(value, low, high)) if math.isfinite(value) else low
+
+
+def choice(handle: Any, default: str) -> str:
+    """What was chosen, or the default if a browser sent what is not offered."""
+    return str(handle.value) if handle.value in handle.options else default

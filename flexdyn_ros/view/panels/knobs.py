@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.view.drive import Drive
-from flexdyn_ros.view.panels.controls import number
-from flexdyn_ros.view.panels.jobs import Jobs
+from flexdyn_ros.view.panels.jobs import Jobs, number
 
 if TYPE_CHECKING:
     from viser import GuiApi

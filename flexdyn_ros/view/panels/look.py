@@ -10,8 +10,7 @@ from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
 from flexdyn_ros.view.files.film import RATE, encoded, frames_of, png, portable_format, seen
 from flexdyn_ros.view.files.kept import annotated
 from flexdyn_ros.view.files.scenario import moments_of
-from flexdyn_ros.view.panels.controls import choice, number
-from flexdyn_ros.view.panels.jobs import Jobs
+from flexdyn_ros.view.panels.jobs import Jobs, choice, number
 
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiApi

@@ -6,12 +6,10 @@ from typing import Any
 
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.motion import Playback
-from flexdyn_ros.view.panels.controls import literal
-from flexdyn_ros.view.panels.jobs import Jobs
+from flexdyn_ros.view.panels.jobs import Jobs, literal
 from flexdyn_ros.view.panels.knobs import KnobsTab
 from flexdyn_ros.view.panels.look import LookTab
-from flexdyn_ros.view.panels.modes import ModesTab
-from flexdyn_ros.view.panels.pose import PoseTab
+from flexdyn_ros.view.panels.pose import ModesTab, PoseTab
 from flexdyn_ros.view.panels.run import RunTab
 from flexdyn_ros.wording import with_unit
 

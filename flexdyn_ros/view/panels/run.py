@@ -13,8 +13,7 @@ from flexdyn_ros.errors import FlexdynError, SimulationError
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import Playback
-from flexdyn_ros.view.panels.controls import choice, number
-from flexdyn_ros.view.panels.jobs import Jobs
+from flexdyn_ros.view.panels.jobs import Jobs, choice, number
 
 if TYPE_CHECKING:
     from viser import GuiApi
