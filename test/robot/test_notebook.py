@@ -24,7 +24,7 @@ def test_a_robot_shows_its_coordinates(name):
 
 
 def test_long_tables_say_how_much_is_left_out():
-    robot = flexdyn_ros.load("canadarm2")
+    robot = flexdyn_ros.load("canadarm2_7")
     assert f"and {robot.nv - 24} more" in robot._repr_html_()
 
 
