@@ -6,6 +6,7 @@ The files stay where they are, so that their links work on both sides: as files 
 from __future__ import annotations
 
 import posixpath
+import sys
 import tomllib
 from importlib.metadata import files
 from importlib.util import find_spec
@@ -15,13 +16,15 @@ from typing import Any
 from docutils import nodes
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
 
 project = "flexdyn_ros"
 author = "flexdyn_ros maintainers"
 copyright = author
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+# sphinx_api: beside this file
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon", "sphinx_api"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -41,6 +44,7 @@ myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 # reference of the public names: docs/api/ names the packages, docstrings say the rest
 autodoc_default_options = {"members": True}
 autodoc_member_order = "groupwise"
+autosummary_generate = False
 autodoc_typehints_format = "short"
 autodoc_mock_imports = [name for name in ("rclpy", "flexdyn_interfaces") if find_spec(name) is None]
 napoleon_google_docstring = False
@@ -73,13 +77,6 @@ html_show_sphinx = False
 pygments_style = "friendly"
 
 
-def skip_aliases(
-    app: object, what: str, name: str, thing: object, skip: bool, options: object
-) -> bool | None:
-    """Fields of named tuples, of which the tuple's own docstring tells."""
-    return True if str(getattr(thing, "__doc__", "")).startswith("Alias for field number") else None
-
-
 def link_pictures(app: Any, page: nodes.document, name: str) -> None:
     """A click opens a picture at full size: on a phone its letters are small."""
     if app.builder.format != "html":
@@ -96,5 +93,4 @@ def link_pictures(app: Any, page: nodes.document, name: str) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-skip-member", skip_aliases)
     app.connect("doctree-resolved", link_pictures)

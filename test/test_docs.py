@@ -16,6 +16,10 @@ from PIL import Image, ImageStat
 import flexdyn_ros
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+from sphinx_api import INTERNALS  # noqa: E402
+
 FAMILIES = ("rigid", "flexible", "mobile", "soft", "platform")
 
 
@@ -42,7 +46,43 @@ def test_pages_build_without_warnings(pages):
     assert "schema.html" in front
     assert "api/index.html" in front
     pages_carry_their_mathjax(pages)
-    assert sorted(public_names() - documented_names(pages)) == []
+    described = documented_names(pages)
+    assert sorted(public_names() - described) == []
+    assert sorted(described & INTERNALS) == []
+    assert public_names() | INTERNALS > INTERNALS > set()
+    assert all(hasattr(flexdyn_ros.Robot, name.rpartition(".")[2]) for name in INTERNALS)
+
+
+def test_the_reference_has_summary_tables_and_names_lead_to_it(pages):
+    package = (pages / "docs" / "api" / "flexdyn_ros.html").read_text()
+    tables = re.findall(r'<table class="autosummary.*?</table>', package, flags=re.DOTALL)
+    assert len(tables) >= 3
+    assert 'href="#flexdyn_ros.load"' in tables[0]
+    (methods,) = (table for table in tables if "Robot.mass_matrix" in table)
+    assert "Robot.inverse_dynamics" in methods
+    assert "keep_urdf" not in package
+    guide = (pages / "docs" / "dynamics.html").read_text()
+    assert re.search(r'href="api/flexdyn_ros.html#flexdyn_ros.Robot.inverse_dynamics"><code', guide)
+    robots = (pages / "docs" / "families" / "flexible.html").read_text()
+    questions = (pages / "docs" / "faq.html").read_text()
+    assert 'href="api/flexdyn_ros.html#flexdyn_ros.Robot.linearize"' in questions
+    assert 'href="command_reference.html#flexdyn-expand"' in questions
+    assert "../api/flexdyn_ros.html#flexdyn_ros.Robot.deflections" in robots
+    # every link leads to an anchor that is there
+    for page in written(pages):
+        for place, anchor in re.findall(
+            r'class="name reference internal" href="([^"#]*)#([^"]+)"', page.read_text()
+        ):
+            target = (page.parent / place).resolve() if place else page
+            assert f'id="{anchor}"' in target.read_text(), f"{page}: {place}#{anchor}"
+
+
+def test_every_picture_of_the_gallery_is_followed_by_its_code():
+    parts = re.split(r"^!\[", (ROOT / "docs" / "gallery.md").read_text(), flags=re.MULTILINE)[1:]
+    assert len(parts) > 15
+    for part in parts:
+        after = part.split("\n\n", 1)[1]
+        assert re.match(r"```(bash|python)\n|.*\]\(tutorials/", after), part.splitlines()[0]
 
 
 def written(pages):
@@ -128,7 +168,7 @@ def public_names():
     for owner in (flexdyn_ros.Robot, flexdyn_ros.Trajectory):
         own = (name for name in vars(owner) if not name.startswith("_"))
         found |= {f"flexdyn_ros.{owner.__name__}.{name}" for name in own if callable(getattr(owner, name))}
-    return found - {"flexdyn_ros.errors"}  # a page of its own
+    return found - INTERNALS - {"flexdyn_ros.errors"}  # a page of its own
 
 
 def documented_names(folder):
