@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite, pi
 from os import PathLike
@@ -125,7 +125,7 @@ def read_table(
 # ---- files ----
 
 
-def _read(path: Path) -> tuple[list[Any], list[int | None], Row]:
+def _read(path: Path) -> tuple[list[object], list[int | None], Row]:
     """Rows as they are written, the line of each, and what else the file says."""
     if path.suffix.lower() not in (".csv", ".yaml", ".yml"):
         raise DescriptionError("no table", file=str(path), value=path.suffix, expected=".csv, .yaml or .yml")
@@ -141,12 +141,12 @@ def _read(path: Path) -> tuple[list[Any], list[int | None], Row]:
     return _from_csv(text, path) if path.suffix.lower() == ".csv" else _from_yaml(text, path)
 
 
-def _from_csv(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]:
+def _from_csv(text: str, path: Path) -> tuple[list[object], list[int | None], Row]:
     table = csv.DictReader(
         ("" if line.lstrip().startswith("#") or not line.strip() else line for line in text.splitlines()),
         skipinitialspace=True, restkey="", strict=True,
     )  # fmt: skip
-    rows: list[Any] = []
+    rows: list[object] = []
     lines: list[int | None] = []
     try:
         for row in table:
@@ -157,7 +157,7 @@ def _from_csv(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]:
     return rows, lines, {}
 
 
-def _from_yaml(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]:
+def _from_yaml(text: str, path: Path) -> tuple[list[object], list[int | None], Row]:
     try:
         facts = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -168,9 +168,7 @@ def _from_yaml(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]
         raise DescriptionError("no table", file=str(path), expected="a mapping with a list `joints`")
     for key in facts:
         if key not in _KEYS:
-            raise DescriptionError(
-                "unknown key", file=str(path), attribute=str(key), expected=f"one of {', '.join(_KEYS)}"
-            )
+            raise DescriptionError("unknown key", file=str(path), attribute=str(key), expected=_one_of(_KEYS))
     rows = facts["joints"]
     return rows, [None] * len(rows), facts
 
@@ -178,7 +176,7 @@ def _from_yaml(text: str, path: Path) -> tuple[list[Any], list[int | None], Row]
 # ---- rows ----
 
 
-def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> Row:
+def _row(row: object, number: int, file: str, line: int | None, turn: float) -> Row:
     """A row with numbers in SI and rad."""
     place: Row = {"file": file, "line": line, "element": f"row {number}"}
     if not isinstance(row, Mapping):
@@ -186,20 +184,15 @@ def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> Row
     for column in row:
         if column not in COLUMNS:
             raise DescriptionError(
-                "unknown column", **place, attribute=str(column), expected=f"one of {', '.join(COLUMNS)}"
+                "unknown column", **place, attribute=str(column), expected=_one_of(COLUMNS)
             )
     found: Row = {
         "joint": _word(row.get("joint", f"joint_{number}"), "joint", place),
         "type": _word(row.get("type", "revolute"), "type", place),
     }
     if found["type"] not in TYPES:
-        raise DescriptionError(
-            "unknown type",
-            **place,
-            attribute="type",
-            value=found["type"],
-            expected=f"one of {', '.join(TYPES)}",
-        )
+        place |= {"attribute": "type", "value": found["type"]}
+        raise DescriptionError("unknown type", **place, expected=_one_of(TYPES))
     for column in (*GEOMETRY, *LIMITS, *INERTIA):
         if column in row:
             found[column] = _number(row[column], column, place)
@@ -213,29 +206,26 @@ def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> Row
     return found
 
 
-def _word(given: Any, column: str, place: Row) -> str:
+def _one_of(names: Iterable[str]) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def _word(given: object, column: str, place: Row) -> str:
     if not isinstance(given, str | int) or isinstance(given, bool):
         raise DescriptionError("no word", **place, attribute=column, value=given, expected="a name")
     return str(given).strip()
 
 
 def _number(given: Any, column: str, place: Row) -> float:
+    place = place | {"attribute": column, "value": given}
     try:
         number = float(given) if not isinstance(given, bool) else float("nan")
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not isfinite(number):
-        raise DescriptionError(
-            "no number",
-            **place,
-            attribute=column,
-            value=given,
-            expected="a finite number; nothing is evaluated",
-        )
+        raise DescriptionError("no number", **place, expected="a finite number; nothing is evaluated")
     if column in ("mass", "velocity", "effort") and number < 0.0:
-        raise DescriptionError(
-            "the number is negative", **place, attribute=column, value=given, expected="0 or more"
-        )
+        raise DescriptionError("the number is negative", **place, expected="0 or more")
     return number
 
 
@@ -249,9 +239,8 @@ def _check_limits(row: Row, place: Row) -> None:
             expected=f"at most {row['upper']:g}",
         )  # fmt: skip
     if row["type"] == "prismatic" and "lower" not in row:
-        raise DescriptionError(
-            "a sliding joint without limits", **place, attribute="lower", expected="lower and upper [m]"
-        )
+        place = place | {"attribute": "lower", "expected": "lower and upper [m]"}
+        raise DescriptionError("a sliding joint without limits", **place)
 
 
 def _refuse_repeated(rows: list[Row], lines: list[int | None], file: str) -> None:
@@ -300,7 +289,7 @@ def _origin(T: np.ndarray) -> str:
     return f'<origin xyz="{_texts(T[:3, 3])}" rpy="{_texts((roll, pitch, yaw))}"/>'
 
 
-def _texts(numbers: Any) -> str:
+def _texts(numbers: Iterable[float]) -> str:
     """Numbers as exact as they are, without rounding errors of what is 0."""
     return " ".join(repr(float(x) if abs(x) > 1e-16 else 0.0) for x in numbers)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.robot.verbs import Robot
 
 
-def pulling_effort(P: object, D: Any, error: Any, rate: object) -> Any:
+def pulling_effort(P: np.ndarray, D: np.ndarray, error: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """P (q_d - q) + D (v_d - v), of errors of position and rate."""
     return P * error + D * rate
 
@@ -76,13 +75,15 @@ def pd(
     return law
 
 
-def asked_acceleration(w: Any, zeta: Any, error: object, rate: Any, a: np.ndarray) -> Any:
+def asked_acceleration(
+    w: np.ndarray, zeta: np.ndarray, error: np.ndarray, rate: np.ndarray, a: np.ndarray
+) -> np.ndarray:
     """a_d + w^2 (q_d - q) + 2 zeta w (v_d - v), of errors of position and rate."""
     return a + w * w * error + 2.0 * zeta * w * rate
 
 
 def computed_torque(
-    robot: Robot, target: object, frequency: Any, damping_ratio: object = 1.0
+    robot: Robot, target: object, frequency: object, damping_ratio: object = 1.0
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = ID(q, v, a_d + w^2 (q_d - q) + 2 zeta w (v_d - v)) (Luh, Walker & Paul 1980).
 

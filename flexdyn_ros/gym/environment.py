@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -60,14 +60,14 @@ class Environment(gymnasium.Env):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[Any, dict[str, object]]:
+    ) -> tuple[np.ndarray, dict[str, object]]:
         """The observation at a random start, and what else is known of it: the goal."""
         super().reset(seed=seed)
         self._q, self._v, self._goal = (part[None] for part in self.task.start(self.np_random))
         self._count = 0
         return _seen(self.task, self._q, self._v, self._goal)[0], {"goal": self._goal[0].copy()}
 
-    def step(self, action: object) -> tuple[Any, float, bool, bool, dict[str, object]]:
+    def step(self, action: object) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
         """Hold an action (acts,), clipped to -1 and 1, for its time: (observation, reward, lost, time over,
         {})."""
         row = np.asarray(action, dtype=float)[None]
@@ -99,7 +99,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, object] | None = None
-    ) -> tuple[Any, dict[str, object]]:
+    ) -> tuple[np.ndarray, dict[str, object]]:
         """Observations (n, sees) at random starts, and the goals."""
         if seed is not None or not self._rngs:
             first = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
@@ -110,7 +110,9 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
         self._counts[:], self._ended[:] = 0, False
         return _seen(self.task, self._q, self._v, self._goal), {"goal": self._goal.copy()}
 
-    def step(self, actions: object) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
+    def step(
+        self, actions: object
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
         """Hold actions (n, acts) for their time; see `Environment.step`."""
         rows = np.array(actions, dtype=float)
         self._q, self._v, seen, reward, lost = _moved(self.task, self._q, self._v, self._goal, rows)

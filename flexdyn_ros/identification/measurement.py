@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.identification.faults import Fault, faults_of
@@ -106,9 +106,9 @@ class Measurement:
         robot: Robot,
         t: object,
         q: np.ndarray,
-        v: Any = None,
-        a: Any = None,
-        tau: Any = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
         *,
         name: str = "data",
         held: bool | None = None,

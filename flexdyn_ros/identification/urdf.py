@@ -29,7 +29,7 @@ from flexdyn_ros.identification.linear.models import (
     with_payloads,
 )
 from flexdyn_ros.identification.output.adjustable import path_of
-from flexdyn_ros.identification.output.sensors import SENSOR
+from flexdyn_ros.identification.output.channels import SENSOR
 from flexdyn_ros.loading import load
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.verbs import Robot

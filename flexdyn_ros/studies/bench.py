@@ -22,7 +22,7 @@ from flexdyn_ros.errors import DescriptionError, FlexdynWarning, UnknownNameErro
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.studies.definition import Study
+from flexdyn_ros.studies.definition import Sets, Study
 from flexdyn_ros.studies.experiments.registry import SHIPPED, arguments_of, function_of, results_of, units_of
 from flexdyn_ros.studies.parameters import parameter_values, quick_paths
 from flexdyn_ros.studies.result_names import check_said
@@ -191,7 +191,7 @@ class Bench:
         return self.base.description.text
 
 
-def _settings(sets: tuple[tuple[str, Any], ...], value: object) -> list[tuple[str, Any]]:
+def _settings(sets: Sets, value: Any) -> list[tuple[str, Any]]:
     """(path, value) pairs that one value of a parameter stands for."""
     found = []
     for path, factor in sets:

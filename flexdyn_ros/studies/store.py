@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: (index, results or None, (kind, message) or None, files)
 Row = tuple[int, "dict[str, Any] | None", "tuple[str, str] | None", dict[str, bytes]]
+#: (results, error or None) of a point
+Answer = tuple[dict[str, Any], "tuple[str, str] | None"]
 #: keys of a study that change what is shown, not what is computed
 SHOWN = ("title", "plots", "feasible", "time_limit", "trajectories")
 #: fixed, so that the bytes depend on the numbers only
@@ -179,9 +181,9 @@ class Store:
             path.unlink()
             self.done.difference_update(again)
 
-    def rows(self) -> dict[int, tuple[dict[str, Any], tuple[str, str] | None]]:
+    def rows(self) -> dict[int, Answer]:
         """(results, error or None) of each point that is done."""
-        found: dict[int, tuple[dict[str, Any], tuple[str, str] | None]] = {}
+        found: dict[int, Answer] = {}
         for _, table in self._parts(None):
             for line in table.to_pylist():
                 error = (line[ERROR], line[MESSAGE] or "") if line[ERROR] is not None else None
@@ -252,7 +254,7 @@ class Store:
         return sink.getvalue()
 
 
-def _without_warnings(results: Mapping[str, Any] | None) -> dict[str, Any]:
+def _without_warnings(results: Mapping[str, object] | None) -> dict[str, object]:
     return {name: value for name, value in (results or {}).items() if name != "warnings"}
 
 

@@ -92,8 +92,7 @@ def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plottin
         "studies/pictures/charts.py",
         "studies/pictures/columns.py",
         "studies/pictures/draw.py",
-        "studies/pictures/maps.py",
-        "identification/pictures.py",
+        "identification/identified.py",
         "export/fmi/robot.py",
     )
     assert not offences(PICTURES, "view", *files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 
 IMU = "sensor_msgs/msg/Imu"
 _PARTS = {"position": "", "velocity": ".velocity", "effort": ".effort"}
+#: a message, whose class is made when its type is known
+Decoded = Any
 #: bytes that are gone through to decode one of a message, one by one
 _SLOW = 8
 #: latest time of recording that fits into the numbers of times [ns]
@@ -184,14 +186,14 @@ class _Topic:
         }
         return _Samples(stamps, columns, (np.flatnonzero(np.diff(stamps) < 0) + 1).tolist())
 
-    def _begin(self, message: Any, log_time: int) -> int:
+    def _begin(self, message: Decoded, log_time: int) -> int:
         """The number of a message."""
         stamp = message.header.stamp
         self._stamps.append(10**9 * stamp.sec + stamp.nanosec)
         self._logged.append(min(log_time, _LATEST))
         return len(self._stamps) - 1
 
-    def _decoded(self, data: bytes) -> Any:
+    def _decoded(self, data: bytes) -> Decoded:
         self._budget.work(_SLOW * len(data), entries=1)
         try:
             return types().deserialize_cdr(data, self.kind)
@@ -201,7 +203,7 @@ class _Topic:
                 f"{self._path} holds a message on {self.topic} that is no {self.kind}: {cause}"
             ) from None
 
-    def _numbers(self, message: Any) -> Any:
+    def _numbers(self, message: Decoded) -> Iterator[tuple[str, float]]:
         """(column, value) of one message."""
         raise NotImplementedError
 
@@ -211,7 +213,7 @@ class _Imu(_Topic):
 
     kind = IMU
 
-    def _numbers(self, message: Any) -> Any:
+    def _numbers(self, message: Decoded) -> Iterator[tuple[str, float]]:
         for part in ("angular_velocity", "linear_acceleration"):
             for axis in "xyz":
                 yield f"{self.topic}.{part}.{axis}", float(getattr(getattr(message, part), axis))
@@ -222,7 +224,7 @@ class _Deflections(_Topic):
 
     kind = DEFLECTIONS
 
-    def _numbers(self, message: Any) -> Any:
+    def _numbers(self, message: Decoded) -> Iterator[tuple[str, float]]:
         for link in message.links:
             for station, value in zip(link.stations, link.strains, strict=False):
                 yield f"{link.link}@{station:g}.strain", float(value)
@@ -293,7 +295,7 @@ class _Joints(_Topic):
         self._stamps.append(stamp)
         self._logged.append(min(log_time, _LATEST))
 
-    def _of(self, message: Any) -> _Same:
+    def _of(self, message: Decoded) -> _Same:
         """The layout of a message."""
         names = tuple(message.name)
         if len(set(names)) < len(names):
@@ -304,7 +306,7 @@ class _Joints(_Topic):
         parts = tuple(part for part in _PARTS if names and len(getattr(message, part)) == len(names))
         return _Same(layout, names, parts, [], [])
 
-    def _numbers(self, message: Any) -> Any:
+    def _numbers(self, message: Decoded) -> Iterator[tuple[str, float]]:
         for part, ending in _PARTS.items():
             values = getattr(message, part)
             if len(values) == len(message.name):

@@ -16,7 +16,7 @@ import numpy as np
 from flexdyn_ros.description.language.schema import begins_path
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.identification.linear.models import bodies_and_joints, linear_model, tensor_of, with_payloads
-from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
+from flexdyn_ros.identification.output.channels import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot

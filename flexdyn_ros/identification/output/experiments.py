@@ -15,7 +15,7 @@ from flexdyn_ros.errors import (
     UnknownNameError,
 )
 from flexdyn_ros.identification.measurement import Measurement
-from flexdyn_ros.identification.output.channels import Channel, Simulated, predicted
+from flexdyn_ros.identification.output.channels import Channel, Sensor, Simulated, predicted
 from flexdyn_ros.identification.output.inputs import (
     INPUTS,
     Driver,
@@ -25,7 +25,6 @@ from flexdyn_ros.identification.output.inputs import (
     as_made,
     input_columns,
 )
-from flexdyn_ros.identification.output.sensors import Sensor
 from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.measurement import Measurement
-from flexdyn_ros.identification.output.sensors import Sensor
+from flexdyn_ros.identification.output.channels import Sensor
 from flexdyn_ros.identification.signals import derivative, filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import Stepper

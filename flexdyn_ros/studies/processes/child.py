@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.trajectory import Trajectory
     from flexdyn_ros.studies.bench import Bench
+    from flexdyn_ros.studies.definition import Tree
 
+#: (results or None, (kind, message) of an error or None, files by their ending)
+Computed = tuple["Tree | None", "tuple[str, str] | None", dict[str, bytes]]
 #: Linux: the signal that this process gets when its parent ends
 PR_SET_PDEATHSIG = 1
 
@@ -36,7 +39,7 @@ def main() -> None:
     # experiments neither read jobs nor mix what they print into the answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    bench: Any = None
+    bench: Bench | str = ""
     while True:
         try:
             word, *content = pickle.load(jobs)
@@ -62,7 +65,7 @@ def _limited(seconds: float, function: Any, *arguments: Any) -> Any:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def _opened(told: dict[str, Any]) -> Bench | str:
+def _opened(told: Tree) -> Bench | str:
     """The bench of a study, or the error."""
     try:
         from flexdyn_ros.studies.bench import Bench
@@ -73,8 +76,8 @@ def _opened(told: dict[str, Any]) -> Bench | str:
         return f"{type(error).__name__}: {error}"
 
 
-def _computed(bench: Bench, told: dict[str, Any], point: dict[str, Any]) -> tuple[Any, Any, dict[str, bytes]]:
-    """(results or None, (kind, message) of an error or None, files by their ending) of one point."""
+def _computed(bench: Bench, told: Tree, point: dict[str, object]) -> Computed:
+    """Compute one point."""
     try:
         results = bench.compute(point)
     except BaseException as error:  # noqa: BLE001 - a point that fails is a row, whatever it raised

@@ -40,7 +40,7 @@ class Chunk:
 
     told: dict[str, Any]
     indices: list[int]
-    points: list[dict[str, Any]]
+    points: list[dict[str, object]]
     time_limit: float
 
 
