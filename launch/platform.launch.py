@@ -16,8 +16,7 @@ from launch.substitutions import (
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import FindPackageShare
 
-from flexdyn_ros.nodes.launching import argument, clock_and_frames
-from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
+from flexdyn_ros.nodes.launching import argument, clock_and_frames, rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"

@@ -8,7 +8,7 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
-from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
+from flexdyn_ros.nodes.launching import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 

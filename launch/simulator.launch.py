@@ -9,7 +9,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
+from flexdyn_ros.nodes.launching import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 

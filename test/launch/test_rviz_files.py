@@ -9,7 +9,7 @@ import yaml
 import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.families.registry import family_of
-from flexdyn_ros.nodes.rviz import rviz_configuration
+from flexdyn_ros.nodes.launching import rviz_configuration
 
 sys.path.insert(0, str(Path(__file__).parent))
 
