@@ -15,8 +15,7 @@ from flexdyn_ros.errors import UnknownNameError, UnsupportedError, needs
 from flexdyn_ros.export.c_code.program import Program
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.export.files import chosen_names, replacing
-from flexdyn_ros.export.fmi.description import model_description, terminals_and_icons, token_of
-from flexdyn_ros.export.fmi.variables import Variable
+from flexdyn_ros.export.fmi.description import Variable, model_description, terminals_and_icons, token_of
 from flexdyn_ros.export.native.library import Compiler, find_compiler
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.workspace import free_bodies

@@ -16,8 +16,7 @@ from flexdyn_ros.export.c_code.program import IS_FINITE, definition, signature
 from flexdyn_ros.export.c_code.text import c_comment, text_of
 from flexdyn_ros.export.files import c_name
 from flexdyn_ros.export.fmi.archive import Calls, Unit, chosen_platforms, header_text
-from flexdyn_ros.export.fmi.description import CO_SIMULATION
-from flexdyn_ros.export.fmi.variables import Variable, structured
+from flexdyn_ros.export.fmi.description import CO_SIMULATION, Variable, structured
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
 from flexdyn_ros.numerics.tracing.graph import Graph
 from flexdyn_ros.numerics.tracing.interpreting import Memory

@@ -14,8 +14,7 @@ from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.export.c_code.program import program
 from flexdyn_ros.export.files import chosen_names
 from flexdyn_ros.export.fmi.archive import Unit, chosen_platforms, robot_header
-from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, groups_of
-from flexdyn_ros.export.fmi.variables import variables_of
+from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, groups_of, variables_of
 from flexdyn_ros.export.tracing.equations import Equations, event_indicators
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
