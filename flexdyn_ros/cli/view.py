@@ -154,7 +154,7 @@ def _check_sources(given: dict[str, object]) -> None:
 
 def _check_files(film: Path | None, html: Path | None, *, ros: bool) -> None:
     """Refuse before the viewer starts what could not be written after it."""
-    from flexdyn_ros.view.files.kept import check_film, check_page
+    from flexdyn_ros.view.kept import check_film, check_page
 
     if ros and (film is not None or html is not None):
         raise typer.BadParameter("live topics have no end; record them, and show the recording",
@@ -177,7 +177,7 @@ def _pixels(text: str) -> tuple[int, int]:
 
 def _write(viewer: Any, film: Path | None, html: Path | None, rate: float, size: tuple[int, int]) -> None:
     """The film and the page that were asked for, with progress."""
-    from flexdyn_ros.view.files.kept import write_film, write_page
+    from flexdyn_ros.view.kept import write_film, write_page
 
     write: Callable[..., Path]
     for path, write in (

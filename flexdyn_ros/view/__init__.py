@@ -7,8 +7,8 @@ from flexdyn_ros.faces import lazily
 if TYPE_CHECKING:
     from flexdyn_ros.view.around.camera import aim
     from flexdyn_ros.view.drawing.shown_robot import ShownRobot
-    from flexdyn_ros.view.files.film import picture
-    from flexdyn_ros.view.files.kept import write_film, write_page
+    from flexdyn_ros.view.film import picture
+    from flexdyn_ros.view.kept import write_film, write_page
     from flexdyn_ros.view.viewer import Viewer
 
 __all__ = ["ShownRobot", "Viewer", "aim", "picture", "write_film", "write_page"]

@@ -84,8 +84,8 @@ class Viewer:
         allow_hosts: Iterable[str] = (),
     ) -> None:
         with needs("viser", "view"):
-            from flexdyn_ros.view.server.guard import guarded_server
-            from flexdyn_ros.view.server.visitors import Visitors
+            from flexdyn_ros.view.guard import guarded_server
+            from flexdyn_ros.view.visitors import Visitors
         visitors = Visitors(host, allow_hosts)
         self.robot = robot
         self.shown = ShownRobot(robot)

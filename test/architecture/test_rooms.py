@@ -28,7 +28,7 @@ LISTENERS = {
 }  # fmt: skip
 #: the cluster of a study, on loopback, too
 LISTENING = {
-    "view/server/guard.py", "view/server/visitors.py", "nodes/ros/managed.py", "studies/engine.py",
+    "view/guard.py", "view/visitors.py", "nodes/ros/managed.py", "studies/engine.py",
     "studies/processes/cluster.py", "studies/processes/computing.py",
 }  # fmt: skip
 

@@ -32,8 +32,8 @@ def test_the_environment_keeps_nodes_on_this_machine_unless_told_otherwise():
 
 def test_limits_of_visitors_are_those_that_are_documented():
     pytest.importorskip("msgspec")
+    from flexdyn_ros.view import visitors
     from flexdyn_ros.view.panels import jobs
-    from flexdyn_ros.view.server import visitors
 
     said = " ".join(VIEWER.split())
     for words in (

@@ -2,8 +2,7 @@
 
 import pytest
 
-from flexdyn_ros.view import Viewer
-from flexdyn_ros.view.files import kept
+from flexdyn_ros.view import Viewer, kept
 
 
 @pytest.fixture

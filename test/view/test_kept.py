@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import flexdyn_ros
 from flexdyn_ros.cli import app
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.view.files.film import encoded
+from flexdyn_ros.view.film import encoded
 
 pytest.importorskip("viser")
 
@@ -52,7 +52,7 @@ def test_a_film_for_players_holds_its_frames(images):
 
 def test_the_scale_on_a_film_is_that_of_the_colours():
     from flexdyn_ros.expanded.colour_scale import colours_of
-    from flexdyn_ros.view.files.kept import written_on
+    from flexdyn_ros.view.kept import written_on
 
     bare = np.full((200, 400, 3), 240, dtype=np.uint8)
     image = written_on(bare, "robot", "moment", 3.0)
@@ -147,7 +147,7 @@ def test_the_command_writes_a_page_and_ends(tmp_path):
 
 
 def test_a_picture_has_a_bar_of_a_round_length():
-    from flexdyn_ros.view.files.kept import written_on
+    from flexdyn_ros.view.kept import written_on
 
     bare = np.full((200, 400, 3), 240, dtype=np.uint8)
     image = written_on(bare, "", metre=230.0)

@@ -21,10 +21,9 @@ viser = pytest.importorskip("viser")
 msgspec = pytest.importorskip("msgspec")
 client_of_sockets = pytest.importorskip("websockets.sync.client")
 
-from flexdyn_ros.view import Viewer  # noqa: E402
+from flexdyn_ros.view import Viewer, guard  # noqa: E402
 from flexdyn_ros.view.panels.jobs import literal  # noqa: E402
-from flexdyn_ros.view.server import guard  # noqa: E402
-from flexdyn_ros.view.server.visitors import (  # noqa: E402
+from flexdyn_ros.view.visitors import (  # noqa: E402
     LARGEST_MESSAGE,
     LARGEST_OTHER,
     LARGEST_UPLOAD,
@@ -486,7 +485,7 @@ def test_names_of_robots_and_errors_are_text_on_the_page_and_no_html(viewer):
 
 
 def test_the_guard_holds_for_every_server_of_the_viewer_and_for_no_other(viewer):
-    """Fails when viser no longer begins its server as the guard expects: see view/server/guard.py."""
+    """Fails when viser no longer begins its server as the guard expects: see view/guard.py."""
     import websockets
     from viser.infra import _infra
 
@@ -517,7 +516,7 @@ def test_messages_that_the_guard_knows_are_messages_of_the_library():
     """Field by field, so that a new version of viser is noticed here and not by a page that stands still."""
     from viser import _messages
 
-    from flexdyn_ros.view.server.visitors import _DECODERS
+    from flexdyn_ros.view.visitors import _DECODERS
 
     for kind, decoder in _DECODERS.items():
         theirs = {f for f in getattr(_messages, kind).__dataclass_fields__ if f != "excluded_self_client"}

@@ -9,6 +9,7 @@ import time
 from math import inf
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.callback_groups import ReentrantCallbackGroup
 
@@ -16,13 +17,35 @@ from flexdyn_interfaces import srv
 from flexdyn_ros.nodes.dynamics_server.scheduler import RequestScheduler
 from flexdyn_ros.nodes.dynamics_server.services import SERVICES
 from flexdyn_ros.nodes.dynamics_server.simulate_action import SimulateAction
-from flexdyn_ros.nodes.dynamics_server.warm import warm_up
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
 from flexdyn_ros.nodes.ros.diagnostics import OK, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.threads import set_batch_threads
+
+
+def warm_up(robot: Any) -> None:
+    """Call the quick verbs once, for one sample and for a batch."""
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    for batch in ((), (1,)):
+        qs, vs = np.broadcast_to(q, (*batch, robot.nq)).copy(), np.zeros((*batch, robot.nv))
+        robot.inverse_dynamics(qs, vs, vs)
+        robot.mass_matrix(qs)
+        robot.bias_terms(qs, vs)
+        robot.bias_forces(qs, vs)
+        robot.energy(qs, vs)
+        robot.frames(qs)
+        robot.jacobian(qs, robot.frame_names[-1])
+    wrench = {robot.frame_names[-1]: np.zeros(6)}
+    robot.inverse_dynamics(q, v, v, wrench)
+    try:
+        robot.forward_dynamics(q, v)
+        robot.forward_dynamics(q, v, None, wrench)
+    except ArithmeticError:
+        # a robot with massless joints answers inverse dynamics all the same
+        pass
+
 
 #: seconds for which a thread may keep the interpreter while another waits: a request that comes while others
 #: are worked on waits for a few of these

@@ -13,7 +13,7 @@ import numpy as np
 
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import PIECES
-from flexdyn_ros.view.server.page import EXACT
+from flexdyn_ros.view.page import EXACT
 
 if TYPE_CHECKING:
     from viser import SceneApi

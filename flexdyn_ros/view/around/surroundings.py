@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.view.server.page import EXACT
+from flexdyn_ros.view.page import EXACT
 
 if TYPE_CHECKING:
     from viser import SceneApi

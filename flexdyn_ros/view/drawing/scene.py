@@ -18,7 +18,7 @@ from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.view.drawing.generated_shapes import Shape
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import Tube, TubeState, prism
-from flexdyn_ros.view.server.page import EXACT
+from flexdyn_ros.view.page import EXACT
 
 if TYPE_CHECKING:
     from viser import SceneApi, ViserServer

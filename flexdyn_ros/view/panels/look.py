@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
 from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
-from flexdyn_ros.view.files.film import RATE, encoded, frames_of, png, portable_format, seen
-from flexdyn_ros.view.files.kept import annotated
-from flexdyn_ros.view.files.scenario import moments_of
+from flexdyn_ros.view.film import RATE, encoded, frames_of, moments_of, png, portable_format, seen
+from flexdyn_ros.view.kept import annotated
 from flexdyn_ros.view.panels.jobs import Jobs, choice, number
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class LookTab:
     def _screenshot(self, client: ClientHandle) -> None:
         if client is not None:
             viewer = self._viewer
-            from flexdyn_ros.view.server.guard import wait_until_sent
+            from flexdyn_ros.view.guard import wait_until_sent
 
             with viewer.unlabelled():
                 wait_until_sent(viewer.server, client)

@@ -17,9 +17,8 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.expanded.colour_scale import colours_of, labelled, top_of
-from flexdyn_ros.view.files.film import check_format, encoded, frames_of, png
-from flexdyn_ros.view.files.scenario import moments_of
-from flexdyn_ros.view.server.page import with_exact_colours
+from flexdyn_ros.view.film import check_format, encoded, frames_of, moments_of, png
+from flexdyn_ros.view.page import with_exact_colours
 from flexdyn_ros.wording import with_unit
 from flexdyn_ros.writing import write_bytes, write_text
 

@@ -28,8 +28,8 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.view.server.page import completed
-from flexdyn_ros.view.server.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
+from flexdyn_ros.view.page import completed
+from flexdyn_ros.view.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
 
 if TYPE_CHECKING:
     from viser import ClientHandle, ViserServer

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.util
 import io
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from flexdyn_ros.errors import FlexdynError, needs
 
 if TYPE_CHECKING:
     from viser import ClientHandle
+
 
 #: of films: rate [1/s] and size [pixels]
 RATE, HEIGHT, WIDTH = 20, 480, 854
@@ -54,7 +56,7 @@ def frames_of(
     Each moment is a function that moves the robot there.
     report(n) hears how many there are so far.
     """
-    from flexdyn_ros.view.server.guard import wait_until_sent
+    from flexdyn_ros.view.guard import wait_until_sent
 
     for n, move in enumerate(moments, start=1):
         move()
@@ -112,3 +114,45 @@ def _render(client: ClientHandle, height: int, width: int) -> np.ndarray:
     """RGB (height, width, 3) of uint8."""
     image: np.ndarray = client.get_render(height, width, transport_format="jpeg", timeout=PATIENCE)
     return image[..., :3]
+
+
+def moments_of(viewer: Any, rate: float, most: int) -> tuple[list[Callable[[], None]], float]:
+    """What moves the robot of a viewer now, as functions that each show one moment.
+
+    Parameters
+    ----------
+    viewer : Viewer
+    rate : float
+        Moments per second; fewer where there would be too many.
+    most : int
+
+    Returns
+    -------
+    list of functions
+        One swing of a mode, one tour, a trajectory from its begin to its end at its speed; else one moment.
+    float
+        Moments per second.
+    """
+    seconds = viewer.length
+    count = int(np.clip(round(seconds * rate), 1, most))
+    shares = np.arange(count) / count
+    show = {"mode": _mode, "tour": _tour, "run": _run}.get(viewer.source)
+    if show is None or count < 2:
+        return [viewer.redraw_now], rate
+    return [partial(viewer.show_moment, partial(show, viewer, share)) for share in shares.tolist()], (
+        count / seconds
+    )
+
+
+def _mode(viewer: Any, share: float) -> None:
+    viewer.show_mode_at(2.0 * np.pi * share)
+
+
+def _tour(viewer: Any, share: float) -> None:
+    viewer.q = viewer.reach.in_turn(2.0 * np.pi * viewer.robot.nv * share)
+    viewer.v = np.zeros(viewer.robot.nv)
+
+
+def _run(viewer: Any, share: float) -> None:
+    playback = viewer.playback
+    viewer.show_still(playback.start + share * (playback.end - playback.start))

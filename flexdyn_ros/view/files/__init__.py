@@ -1,1 +1,0 @@
-"""Films, pictures and pages that are kept."""

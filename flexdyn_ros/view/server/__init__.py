@@ -1,1 +1,0 @@
-"""The web server of the viewer, and who may visit it."""
