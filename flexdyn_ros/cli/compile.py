@@ -80,7 +80,7 @@ def compile(
         messages.print(f"wrote {path}")
 
 
-def _refuse_those_of_others(options: dict[str, Any], target: str) -> None:
+def _refuse_those_of_others(options: dict[str, object], target: str) -> None:
     """BadParameter for an option that the target does not take."""
     for name in options:
         takes = _TAKEN_BY[name]

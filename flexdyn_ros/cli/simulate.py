@@ -152,7 +152,7 @@ def simulate(
     bag = _split_folder(bag, split_size, split_duration)
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     _check_files(files)
-    writing: dict[str, dict[str, Any]] = {
+    writing: dict[str, dict[str, object]] = {
         "to_bag": {"split_size": round(split_size * 1e6), "split_duration": split_duration}
     }
     UnknownNameError.check("method", method, METHODS)
@@ -266,7 +266,7 @@ def _twin_run(
 
 
 def _write(
-    result: Trajectory, files: dict[str, Path | None], quiet: bool, options: dict[str, dict[str, Any]]
+    result: Trajectory, files: dict[str, Path | None], quiet: bool, options: dict[str, dict[str, object]]
 ) -> None:
     """Write files by the methods of the trajectory, which have these options."""
     for method, path in files.items():
@@ -277,7 +277,7 @@ def _write(
             terminal.messages.print(f"wrote {path}")
 
 
-def _summary(result: Trajectory) -> dict[str, Any]:
+def _summary(result: Trajectory) -> dict[str, object]:
     energy = result.energy
     assert energy is not None  # simulate records it by default
     return {

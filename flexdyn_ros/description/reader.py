@@ -18,11 +18,11 @@ _MOST_WARNINGS = 1000
 def read(
     source: object,
     *,
-    config: Any = None,
+    config: object = None,
     options: object = None,
     name: str | None = None,
     origin: sources.Origin = "any",
-    xacro: Any = None,
+    xacro: object = None,
 ) -> RobotDescription:
     """Read a robot description: URDF with `<flexdyn>` elements, overridden by YAML files and options.
 

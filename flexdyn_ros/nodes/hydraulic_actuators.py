@@ -104,7 +104,7 @@ class HydraulicActuators(ManagedNode):
     def _forget_time(self) -> None:
         """Lockstep: no leg state has come yet."""
         self._stamp: tuple[int, int] | None = None
-        self._legs: tuple[Any, Any] | None = None
+        self._legs: tuple[object, object] | None = None
         self._is_answered = False
 
     def _on_command(self, message: HydraulicCommand) -> None:

@@ -36,7 +36,7 @@ STEP = SAMPLE = 1e-3
 _LIMITS = ("report", "spring", "stop")
 _RECORDS = ("energy", "hydraulics")
 
-Control = Callable[[float, np.ndarray, np.ndarray], Any]
+Control = Callable[[float, np.ndarray, np.ndarray], object]
 
 
 @dataclass
@@ -67,8 +67,8 @@ class Plan:
     control: Control | None
     is_continuous: bool
     cylinders: str
-    loads: Mapping[str, Any] | None
-    wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, Any] | None] | None
+    loads: Mapping[str, object] | None
+    wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, object] | None] | None
     watches: list[Watch]
     drive: Drive | None
     imposed: ImposedMotion | None

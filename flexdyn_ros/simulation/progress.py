@@ -25,7 +25,7 @@ class Progress:
 
     def __init__(self, plan: Plan) -> None:
         self._steps, self._times = plan.times.size - 1, plan.times
-        self._task: Any = None
+        self._task: object = None
         self._tell: Callable[[float], object] | None = plan.progress if callable(plan.progress) else None
         self._bar: Any = self._make(plan) if plan.progress and self._tell is None else None
         #: time of the last call: simulated, wall
@@ -34,7 +34,7 @@ class Progress:
         self._chunk, self._began = 0, 0.0
         self._every = max(1, self._steps // 200)
 
-    def _make(self, plan: Plan) -> Any:
+    def _make(self, plan: Plan) -> object:
         with needs("rich", ""):
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -37,12 +36,12 @@ def simulate(
     atol: float | None = None,
     control: np.ndarray
     | Mapping[str, float]
-    | Callable[[float, np.ndarray, np.ndarray], Any]
+    | Callable[[float, np.ndarray, np.ndarray], object]
     | ValveOpenings
     | None = None,
-    wrenches: Mapping[str, object] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
-    prescribed: Callable[[float], tuple[Any, Any, Any]]
-    | Mapping[str, Callable[[float], tuple[Any, Any, Any]]]
+    wrenches: Mapping[str, object] | Callable[[float, np.ndarray, np.ndarray], object] | None = None,
+    prescribed: Callable[[float], tuple[object, object, object]]
+    | Mapping[str, Callable[[float], tuple[object, object, object]]]
     | None = None,
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
     limits: str = "report",

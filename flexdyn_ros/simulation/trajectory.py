@@ -330,7 +330,7 @@ def column_units(t: Samples) -> dict[str, str]:
     return units | {"work": "J", "dissipated": "J"}
 
 
-def _facts(trajectory: Samples) -> dict[str, Any]:
+def _facts(trajectory: Samples) -> dict[str, object]:
     return {
         "robot": trajectory.robot_name,
         "method": trajectory.method,

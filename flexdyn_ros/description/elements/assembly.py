@@ -133,9 +133,9 @@ def _road(robot: Statement, context: Context) -> Road | None:
     return Road("callable", contact=statement.get("contact") or "monitor", function=function.value)
 
 
-def _extras(layer: Layer, context: Context) -> dict[str, tuple[Any, ...]]:
+def _extras(layer: Layer, context: Context) -> dict[str, tuple[object, ...]]:
     """Records of the elements that were added to the schema, by the name of the element."""
-    found: dict[str, tuple[Any, ...]] = {
+    found: dict[str, tuple[object, ...]] = {
         rule.name: tuple(build(rule.record, each, context) for each in layer.robot.all(rule.name))
         for rule in schema.added_elements()
         if rule.record is not None

@@ -20,7 +20,7 @@ from flexdyn_ros.errors import FlexdynWarning
 _ROTARY = ("consistent", "paper", "none")
 _STIFFENING = ("full", "geometric", "none")
 _BOOL = (True, False)
-_ALLOWED: dict[str, dict[str, tuple[Any, ...]]] = {
+_ALLOWED: dict[str, dict[str, tuple[object, ...]]] = {
     "tree": {
         "method": ("articulated", "lagrange"),
         "flexible": _BOOL,

@@ -20,7 +20,7 @@ from flexdyn_ros.description.language.vocabulary import (
 )
 
 #: `robio2011` is Table I of Godage et al. (ROBIO 2011); of `bai2022`, stiffness and damping are assumed
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, dict[str, object]] = {
     "bai2022": {
         "length": 0.15,
         "radius": 0.0125,

@@ -122,7 +122,7 @@ class Road:
     points: tuple[tuple[float, float], ...] = numbers(
         "m", "pairs X z of kind table", only=_TABLE, is_text=True, default=()
     )
-    function: Callable[[float], Any] | None = None
+    function: Callable[[float], object] | None = None
 
     @staticmethod
     def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:

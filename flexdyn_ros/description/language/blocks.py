@@ -133,7 +133,7 @@ def _read_child(doc: Document, element: Xml, parent: Statement) -> None:
     siblings[key] = statement
 
 
-def _key_of(statement: Statement, count: int) -> Any:
+def _key_of(statement: Statement, count: int) -> object:
     """Name of a named element, count of a repeated one, "" of a single one."""
     rule = statement.element
     if rule.key is None:

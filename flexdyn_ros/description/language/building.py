@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from flexdyn_ros.description.language.statements import Statement, complete
 from flexdyn_ros.description.language.vocabulary import Attribute, Part, declared, rule_of
@@ -58,7 +58,7 @@ def _example(part: Part) -> str:
     return f"<{' '.join((rule.name, *(a.name for a in rule.attributes if a.required)))}/>"
 
 
-def _build_child(part: Part, statement: Statement, context: object) -> Any:
+def _build_child(part: Part, statement: Statement, context: object) -> object:
     """The record of the one child element of a part; None if it is not there."""
     found = [(each, record) for record in part.records for each in statement.all(rule_of(record).name)]
     if len(found) > 1:

@@ -63,7 +63,7 @@ def read_tree(tree: object, source: str, where: Place, known: dict[str, set[str]
     return layer
 
 
-def _items(tree: object, where: Place) -> list[tuple[str, Any, Place]]:
+def _items(tree: object, where: Place) -> list[tuple[str, object, Place]]:
     """Keys and values of a mapping, each with its place; refuse what is not a mapping."""
     if not isinstance(tree, Mapping):
         where.fail("not a mapping", None, tree if isinstance(tree, str) else short(tree), "keys and values")
@@ -89,7 +89,7 @@ def _read_path(path: str, value: object, place: Place, layer: Layer, known: dict
         _read_below(path, value, place, layer.robot, schema.YAML_KEYS)
 
 
-def _named(rest: str, value: object, place: Place, names: set[str]) -> list[tuple[str, Any, Place]]:
+def _named(rest: str, value: object, place: Place, names: set[str]) -> list[tuple[str, object, Place]]:
     """Names and values below a key; a name itself may have dots, so the longest known name is taken."""
     if not rest:
         found = []
@@ -106,7 +106,7 @@ def _named(rest: str, value: object, place: Place, names: set[str]) -> list[tupl
     return []
 
 
-def _nested(words: list[str], value: object) -> Any:
+def _nested(words: list[str], value: object) -> object:
     for word in reversed(words):
         value = {word: value}
     return value

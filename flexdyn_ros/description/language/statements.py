@@ -17,7 +17,7 @@ class Value:
     """A typed value, how it was written, and where."""
 
     value: Any
-    raw: Any
+    raw: object
     place: Place
 
 
@@ -29,7 +29,7 @@ class Statement:
     element: Element
     place: Place
     values: dict[str, Value] = field(default_factory=dict)
-    children: dict[str, dict[Any, Statement]] = field(default_factory=dict)
+    children: dict[str, dict[object, Statement]] = field(default_factory=dict)
 
     def set(self, attribute: Attribute, raw: Any, place: Place) -> None:
         """Convert and store a value; refuse one that the attribute does not accept."""
@@ -67,7 +67,7 @@ class Statement:
         value.place.fail(message, attribute, _shown(value.raw), expected)
 
 
-def _shown(raw: object) -> Any:
+def _shown(raw: object) -> object:
     return raw[:200] + "..." if isinstance(raw, str) and len(raw) > 200 else raw
 
 

@@ -16,7 +16,7 @@ from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
 
 Element = etree._Element
-Children = dict[Any, list[Element]]
+Children = dict[object, list[Element]]
 Vec3 = tuple[float, float, float]
 _REQUIRED: Any = object()
 _DECLARATIONS = tuple(

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.limits import FILE
@@ -22,7 +22,7 @@ Origin = Literal["any", "text", "recording", "file"]
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def resolve(source: Any, origin: Origin = "any") -> tuple[str | bytes, str | None]:
+def resolve(source: object, origin: Origin = "any") -> tuple[str | bytes, str | None]:
     """Text of a source and the file it came from (None for text); nothing is expanded yet.
 
     source: path, name of a shipped robot, `package://` or `file://` URI, XML text (begins with `<`), or a

@@ -121,7 +121,7 @@ def fill_hydraulic_state(message: HydraulicState, cylinders: Cylinders) -> None:
     message.flags = array("I", (int(x) for x in cylinders["flags"]))
 
 
-_KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[object, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
 
 def deflection_message(robot: Robot, bent: dict[str, object], row: tuple[int, ...] = ()) -> LinkDeflections:

@@ -193,7 +193,7 @@ def _checked(name: str, value: Any, about: Attribute) -> Any:
     return value
 
 
-def _descriptor(name: str, default: Any, about: Attribute) -> Any:
+def _descriptor(name: str, default: object, about: Attribute) -> object:
     from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
     unit = f" [{about.unit}]" if about.unit else ""

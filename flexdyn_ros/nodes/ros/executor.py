@@ -47,7 +47,7 @@ class EnduringExecutor(SingleThreadedExecutor):
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Wait for one callback and run it."""
-        entity: Any = None
+        entity: object = None
         try:
             try:
                 handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, None, _never)
@@ -88,7 +88,7 @@ def _never() -> bool:
     return False
 
 
-def _called(entity: Any) -> str:
+def _called(entity: object) -> str:
     """The entity as ROS names it."""
     for kind, attribute in (("service", "srv_name"), ("topic", "topic_name"), ("action", "_action_name")):
         if isinstance(name := getattr(entity, attribute, None), str):

@@ -50,7 +50,7 @@ class Extra:
         callback(message, simulation) by topic; it runs between two ticks and may raise CommandError.
     """
 
-    inputs: Mapping[str, Callable[[Any, Simulation], None]] = MappingProxyType({})
+    inputs: Mapping[str, Callable[[object, Simulation], None]] = MappingProxyType({})
 
     def publish_fast(self, stamp: object) -> None:
         """At publish_rate_hz."""

@@ -159,7 +159,7 @@ class Simulator(ManagedNode):
             for topic, take in extra.inputs.items():
                 self.subscribe(topic, self._between_ticks(take))
 
-    def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[object], None]:
+    def _between_ticks(self, take: Callable[[object, Simulation], None]) -> Callable[[object], None]:
         """A callback of a family's input, between two ticks."""
 
         def heard(message: object) -> None:

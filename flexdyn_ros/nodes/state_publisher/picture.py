@@ -72,7 +72,7 @@ class LegMarkers:
             made.append(self._text(number, frame, name))
         return made
 
-    def _arrow(self, number: int, frame: str, force: float) -> Any:
+    def _arrow(self, number: int, frame: str, force: float) -> object:
         """Beside the rod, from its upper end: away from it if the leg pulls, towards it if it pushes."""
         marker = new_marker("leg_force", number, Marker.ARROW, frame, PUSH if force >= 0.0 else PULL)
         reach = max(LONGEST * self._length * min(abs(force) / self._full, 1.0), 1e-3)
@@ -82,7 +82,7 @@ class LegMarkers:
         marker.scale = Vector3(x=SHAFT * self._length, y=2.0 * SHAFT * self._length, z=0.0)
         return marker
 
-    def _text(self, number: int, frame: str, name: str) -> Any:
+    def _text(self, number: int, frame: str, name: str) -> object:
         marker = new_marker("leg_text", number, Marker.TEXT_VIEW_FACING, frame, TEXT)
         marker.pose.position = Point(x=6.0 * SHAFT * self._length, z=-0.15 * self._length)
         marker.scale.z = LETTERS * self._length

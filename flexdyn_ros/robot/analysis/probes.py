@@ -33,7 +33,7 @@ class Probes:
     def __init__(
         self,
         parameters: Sequence[Parameter],
-        probe: Callable[[Mapping[str, float]], Any],
+        probe: Callable[[Mapping[str, float]], object],
         chosen: Sequence[int] | None = None,
     ) -> None:
         self._parameters, self._probe = tuple(parameters), probe

@@ -19,7 +19,7 @@ DELAYS = (0.0, 0.5, 1.0)
 def sampled_growth(
     robot: Robot,
     q: np.ndarray,
-    stiffness: Any,
+    stiffness: object,
     damping: object,
     period: float,
     delay: float = 0.0,

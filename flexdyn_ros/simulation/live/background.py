@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 #: work: is given a function to be called often, which ends it when it is no longer wanted; returns the result
-Work = Callable[[Callable[[], None]], Any]
+Work = Callable[[Callable[[], None]], object]
 
 
 class _Ended(Exception):

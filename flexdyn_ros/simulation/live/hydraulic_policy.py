@@ -191,7 +191,7 @@ class Actuation:
 
     # ---- inputs ----
 
-    def take_leg_state(self, message: Any, now: float) -> bool:
+    def take_leg_state(self, message: object, now: float) -> bool:
         """Keep a JointState of the legs; False if it is refused: the one before stays, as old as it was."""
         try:
             self._lengths, self._rates, self._forces = read_leg_state(message, self.ranges)
@@ -201,7 +201,7 @@ class Actuation:
         self.counters.leg_states += 1
         return True
 
-    def take_command(self, message: Any, now: float) -> bool:
+    def take_command(self, message: object, now: float) -> bool:
         """Keep a HydraulicCommand; False if it is refused.
 
         now is inf where time has not begun (lockstep before the first leg state): it ages from then on.

@@ -285,7 +285,7 @@ def _energies(
     return Energy(kinetic, gravity, elastic), work, dissipated
 
 
-def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str, object]:
     """Units of the coordinates; "-" where the recording does not say."""
     units: dict[str, Any] = {}
     for key, own in zip(("q_units", "v_units", "effort_units"), names, strict=True):
@@ -293,7 +293,7 @@ def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str
     return units
 
 
-def _run(note: dict[str, str] | None, samples: int, is_whole: bool) -> dict[str, Any]:
+def _run(note: dict[str, str] | None, samples: int, is_whole: bool) -> dict[str, object]:
     """How the run ended. What a note says of single samples is of a recording in one part."""
     saturated = np.zeros(samples, dtype=bool)
     if note is None:

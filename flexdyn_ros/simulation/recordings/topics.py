@@ -263,7 +263,7 @@ def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) ->
     return layout.messages(stamps, numbers)
 
 
-def _deflection_rows(robot: Robot, found: dict[str, Any], stamps: np.ndarray) -> np.ndarray:
+def _deflection_rows(robot: Robot, found: dict[str, object], stamps: np.ndarray) -> np.ndarray:
     numbers = {
         f"{n}/{part}": getattr(d, part)
         for n, d in enumerate(found.values())

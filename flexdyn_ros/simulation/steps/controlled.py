@@ -166,7 +166,7 @@ class _Run:
         self._patience = 0.0
         self._use(kind)
         #: where the step that is looked into began: snapshot, control numbers, time
-        self._before: Any = None
+        self._before: object = None
         #: steps that are made one by one, because there is an event in them
         self._careful = 0
         self.t = float(plan.times[0])

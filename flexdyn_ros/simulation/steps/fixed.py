@@ -4,8 +4,6 @@ does.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from flexdyn_ros.errors import SimulationError
@@ -229,7 +227,7 @@ def _look(
     An event lies where a shorter step from the same state brings its function to zero.
     """
     end = stepper.q.copy(), stepper.v.copy()
-    after: Any = None
+    after: object = None
 
     def at(share: float) -> tuple[np.ndarray, np.ndarray]:
         nonlocal after

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -153,7 +152,7 @@ class FusedHydraulics:
         rows[:, [cylinder.PRESSURE_1, cylinder.PRESSURE_2]] = pressure
         return allowed
 
-    def fill(self, tau: Any = None) -> None:
+    def fill(self, tau: object = None) -> None:
         """Close the valves and put pressures in balance with forces tau (6,) [N].
 
         Default: those that hold the platform at rest where it is.

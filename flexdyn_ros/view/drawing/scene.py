@@ -210,13 +210,13 @@ def one_colour(colour: Sequence[int], count: int = 1) -> np.ndarray:
 
 def _alike(shapes: Sequence[Shape]) -> list[list[Shape]]:
     """Shapes of one link, colour and opacity, which move as one mesh."""
-    groups: dict[Any, list[Shape]] = {}
+    groups: dict[object, list[Shape]] = {}
     for shape in shapes:
         groups.setdefault((shape.link, shape.colour, shape.opacity), []).append(shape)
     return list(groups.values())
 
 
-def _add_solid(scene: SceneApi, name: str, shapes: Sequence[Shape], T: np.ndarray) -> Any:
+def _add_solid(scene: SceneApi, name: str, shapes: Sequence[Shape], T: np.ndarray) -> object:
     """One mesh of shapes that are alike, with edges where faces meet at an angle."""
     before = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
     vertices = np.concatenate([shape.vertices for shape in shapes])

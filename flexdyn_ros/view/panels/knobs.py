@@ -29,8 +29,8 @@ class KnobsTab:
         gui.add_button("Let it move").on_click(lambda _: jobs.shortly(self.begin))
         gui.add_button("Hold this pose").on_click(lambda _: viewer.pose(viewer.q))
         self._folder = gui.add_folder("Targets")
-        self.payload: Any = None
-        self.stiffness: Any = None
+        self.payload: object = None
+        self.stiffness: object = None
 
     def begin(self) -> None:
         """Begin to move from the pose that is shown; knobs appear."""
@@ -60,7 +60,7 @@ class KnobsTab:
                 lambda d, x: d.set_stiffness(10.0**x),
             )  # fmt: skip
 
-    def _slider(self, name: str, low: float, high: float, value: float, unit: str, turn: Any) -> Any:
+    def _slider(self, name: str, low: float, high: float, value: float, unit: str, turn: object) -> object:
         slider = self._gui.add_slider(
             name, min=low, max=high, step=(high - low) / 500.0,
             initial_value=float(np.clip(value, low, high)), hint=f"[{unit}]",

@@ -94,7 +94,7 @@ class Panels:
 
     def _make_keys(self) -> None:
         """Single keys; the page lists them by control K."""
-        actions: dict[str, tuple[Any, str]] = {
+        actions: dict[str, tuple[object, str]] = {
             f"View from {name}" if name != "corner" else "View from the corner": (
                 lambda name=name: self._viewer.look_from(name), str(number)
             )

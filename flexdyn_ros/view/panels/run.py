@@ -126,7 +126,7 @@ class RunTab:
         self._moved = time.monotonic() + 0.3  # leave the slider to the hand that moves it
         self._viewer.show_time(number(self.time, playback.start, playback.end))
 
-    def _change(self, _: Any) -> None:
+    def _change(self, _: object) -> None:
         if self._viewer.playback is not None:
             self._viewer.playback.speed = self.chosen_speed
             self._viewer.playback.loop = bool(self.loop.value)
