@@ -84,6 +84,26 @@ def test_code_fits_its_column(page):
     assert wide == []
 
 
+#: pages for users: what was measured when is told in docs/acceptance.md
+OF_USERS = [
+    *EXECUTED,
+    *(ROOT / "docs" / "families").glob("*.md"),
+    *(
+        ROOT / "docs" / f"{n}.md"
+        for n in ("viewer", "command", "simulation", "limitations", "install", "faq")
+    ),
+]
+
+
+@pytest.mark.parametrize("page", OF_USERS, ids=name_of)
+def test_pages_for_users_tell_no_history_and_no_riddles(page):
+    text = page.read_text()
+    told = re.findall(r"\b20\d\d-\d\d-\d\d\b|\bmended\b|\b(?:was|were|not) tried\b", text)
+    assert told == []
+    headings = re.findall(r"^#+ (?:What|Where|Of|Which|Who)\b(?! each).*", text, flags=re.MULTILINE)
+    assert headings == []
+
+
 def test_the_oil_of_where_things_go_fits_its_hexapod(folder):
     texts = [block.text for block in blocks(ROOT / "docs/how-to/where_things_go.md")]
     (hexapod,) = (text for text in texts if '<robot name="hexapod"' in text)
