@@ -31,7 +31,9 @@ class Method(StrEnum):
 
 def derive(
     robot: terminal.RobotName,
-    method: Annotated[Method, typer.Option("--method", help="one of newton_euler, lagrange, both")] = Method.both,
+    method: Annotated[
+        Method, typer.Option("--method", help="one of newton_euler, lagrange, both")
+    ] = Method.both,
     form: Annotated[Form, typer.Option("--as", help="text, latex or python")] = Form.text,
     symbols: Annotated[
         bool, typer.Option("--symbols/--numbers", help="parameters as symbols or as their numbers")

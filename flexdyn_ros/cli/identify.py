@@ -35,7 +35,8 @@ def identify(
         Path | None, typer.Option("-o", "--output", help="the description with the numbers found")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="DIR", help="folder for report.md, table.csv and pictures")
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="folder for report.md, table.csv and pictures"),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="what can be identified: base parameters; needs no data")

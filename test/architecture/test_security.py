@@ -39,7 +39,7 @@ def test_limits_of_visitors_are_those_that_are_documented():
     for words in (
         f"{visitors.MOST_VISITORS} pages",
         f"messages of {visitors.LARGEST_MESSAGE // 2**20} MB",
-        f"{visitors.PACE:g} a second each",
+        f"{visitors.PACE:g} messages per second and page",
         f"{visitors.LARGEST_UPLOAD // 2**20} MB of recordings",
     ):
         assert words in said, words

@@ -48,7 +48,13 @@ def test_units_have_panels_of_their_own():
     free = flexdyn_ros.simulate(tumbler(), 0.02, v0=np.ones(7))
     figure = free.plot(panels=("position", "velocity"))
     labels = [ax.get_ylabel() for ax in figure.axes]
-    for label in ("position [mm]", "change of attitude [-]", "position [rad]", "velocity [rad/s]", "velocity [m/s]"):
+    for label in (
+        "position [mm]",
+        "change of attitude [-]",
+        "position [rad]",
+        "velocity [rad/s]",
+        "velocity [m/s]",
+    ):
         assert label in labels
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flexdyn_ros.description.elements.joints import Section
-from flexdyn_ros.families.continuum.results import Solution
+from flexdyn_ros.families.continuum.shape import Solution
 
 MOST_ITERATIONS = 200
 #: deviation that counts as reached [m, rad]

@@ -21,8 +21,7 @@ from flexdyn_ros.families.continuum.model import (
     carry_payloads,
 )
 from flexdyn_ros.families.continuum.parameters import arm_parameters, changed_arm
-from flexdyn_ros.families.continuum.results import Solution
-from flexdyn_ros.families.continuum.shape import STATIONS, arc_of, deflections_of
+from flexdyn_ros.families.continuum.shape import STATIONS, Solution, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions

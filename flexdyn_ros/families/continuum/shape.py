@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.robot.results import Deflection
+
+
+class Solution(NamedTuple):
+    """Actuator lengths that reach a target.
+
+    q (..., nq); converged (...) bool; iterations (...) int; residual (...) the largest deviation from the
+    target that is left [m, and rad for poses].
+    """
+
+    q: np.ndarray
+    converged: np.ndarray
+    iterations: np.ndarray
+    residual: np.ndarray
+
 
 #: stations of `deflections` if none are given
 STATIONS = 21

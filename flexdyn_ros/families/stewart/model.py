@@ -18,8 +18,19 @@ from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
+from flexdyn_ros.families.trees.rigid.parameters import body_parameters
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, quaternion_of
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
+from flexdyn_ros.robot.parameters import Parameter
+
+
+def mechanism_parameters(description: RobotDescription, tree: RigidTree) -> tuple[Parameter, ...]:
+    """Those of the platform, then of cylinder and rod leg by leg."""
+    platform = description.platform
+    assert platform is not None
+    crosses = {description.joint_to(description.joint(leg.slider).parent).parent for leg in platform.legs}
+    return tuple(p for p in body_parameters(tree) if p.name.rpartition("/")[0] not in crosses)
+
 
 #: angle by which home may be beyond a limit that it touches [rad]
 ANGLE_ROUNDING = 1e-9

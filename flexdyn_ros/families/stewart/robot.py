@@ -13,9 +13,8 @@ from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
 from flexdyn_ros.families.stewart.legs import LegFunctions
 from flexdyn_ros.families.stewart.margins import homogeneous
-from flexdyn_ros.families.stewart.model import build_mechanism, platform_tables
+from flexdyn_ros.families.stewart.model import build_mechanism, mechanism_parameters, platform_tables
 from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
-from flexdyn_ros.families.stewart.parameters import mechanism_parameters
 from flexdyn_ros.families.stewart.reach import check_reach
 from flexdyn_ros.families.stewart.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries

@@ -9,11 +9,11 @@ inverse dynamics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from flexdyn_ros.families.trees.parameters import parameters_of
+from flexdyn_ros.families.trees.rigid import parameters as rigid
 from flexdyn_ros.families.trees.rigid.kernels.regressor import (
     joint_columns_many,
     regressor_many,
@@ -25,6 +25,27 @@ from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows, warn_of_overflow
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.parameters import Parameter
+
+
+def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
+    """All parameters."""
+    found = rigid.parameters_of(tree)
+    if tree.flexible is None:
+        return found
+    from flexdyn_ros.families.trees.flexible.parameters import beam_parameters
+
+    return found + beam_parameters(tree)
+
+
+def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
+    """The tree with other values of some."""
+    bodies = rigid.changed(tree, values)
+    if tree.flexible is None:
+        return bodies
+    from flexdyn_ros.families.trees.flexible.parameters import with_beams
+
+    return with_beams(bodies, values)
 
 
 class TreeRegressor:

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
-from flexdyn_ros.families.trees.parameters import changed, parameters_of
+from flexdyn_ros.families.trees.regressor import changed, parameters_of
 from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many

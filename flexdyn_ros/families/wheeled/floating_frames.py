@@ -16,7 +16,7 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.hubs import Hubs
 from flexdyn_ros.families.wheeled.kernels import entries as mobile
 from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
-from flexdyn_ros.families.wheeled.packed import PackedMobile
+from flexdyn_ros.families.wheeled.packed_wheels import PackedMobile
 from flexdyn_ros.robot.motion import Motion
 
 #: entries of the general tree that wheels leave as they are

@@ -1,4 +1,5 @@
-"""A general tree's wheels behind its own address, as kernels/tree_wheels.py takes them."""
+"""Wheels behind the address of a tree: of a planar one as kernels/views.py takes them, of a general one as
+kernels/tree_wheels.py does."""
 
 from __future__ import annotations
 
@@ -7,12 +8,62 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
+from flexdyn_ros.families.wheeled.kernels import views as planar
+from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
+
+
+class PackedMobile:
+    """Keeps the memory of a planar tree alive and hands out its address.
+
+    The header begins as that of the general tree (base), so that the entries of both take the address.
+
+    Parameters
+    ----------
+    base : PackedTree
+    tables : MobileTables
+    road : Road, optional
+    """
+
+    def __init__(self, base: Any, tables: MobileTables, road: Road | None, nq: int, nv: int) -> None:
+        self._base, self._road = base, PackedRoad(road)
+        wheels = len(tables.wheels.names)
+        shift = planar.NODE_ROWS * tables.nodes
+        wheels_at = shift + tables.modal
+        vectors_at = wheels_at + planar.WHEEL_ROWS * wheels
+        size = vectors_at + nq + 5 * nv
+        table = tables.table.reshape(-1, planar.NODE_COLUMNS).copy()
+        table[:, planar.MODAL_AT] += shift
+        #: numbers of work memory that the kernels take, those of the planar tree or of the general one
+        self.numbers = max(size, base.numbers)
+        numbers, of_wheels = tables.numbers.copy(), tables.wheels.numbers.ravel().copy()
+        #: the arrays of floats that kernels read and parameters change
+        self.floats = (*base.floats, numbers, of_wheels)
+        words = {
+            planar.NODES: tables.nodes,
+            planar.NODE_TABLE: table,
+            planar.NODE_NUMBERS: numbers,
+            planar.N_FLOATS: tables.numbers.size,
+            planar.WHEELS: wheels,
+            planar.WHEEL_TABLE: tables.wheels.table.ravel().copy(),
+            planar.WHEEL_NUMBERS: of_wheels,
+            planar.ROAD: self._road.address,
+            planar.GIVEN: tables.prescribed.copy(),
+            planar.EXACT: int(tables.exact),
+            planar.OWN_WORK: np.zeros(size),
+            planar.SIZE: size,
+            planar.WHEELS_AT: wheels_at,
+            planar.VECTORS_AT: vectors_at,
+        }
+        self._header = Header(*base.header.words, size=planar.PLANAR_HEADER)
+        self._header.put(words)
+        self.address = self._header.address
 
 
 class PackedWheels:
@@ -36,13 +87,13 @@ class PackedWheels:
             links = {flexible_views.LINK_INTS: no_links, flexible_views.LINK_FLOATS: np.zeros(1)}
             self._header.put(links | {flexible_views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
         given = [c.v_index for c in tree.coordinates if c.prescribed]
-        planar = description.base.type == "planar"
+        is_planar = description.base.type == "planar"
         words = {
             layout.WHEELS: len(description.wheels),
             layout.WHEEL_TABLE: table,
             layout.WHEEL_NUMBERS: numbers,
             layout.ROAD: self._road.address,
-            layout.SMALL: int(planar and description.formulation.suspension != "exact"),
+            layout.SMALL: int(is_planar and description.formulation.suspension != "exact"),
             layout.GIVEN: given[0] if given else -1,
         }
         self._header.put(words)

@@ -15,9 +15,9 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.floating_frames import Rolling
+from flexdyn_ros.families.wheeled.hubs import wheel_parameters, with_hubs, with_wheels
 from flexdyn_ros.families.wheeled.kernels import ground_contact, road, tree_wheels, wheels
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
-from flexdyn_ros.families.wheeled.parameters import wheel_parameters, with_hubs, with_wheels
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.functions import ChosenReactions, FamilyFunctions

@@ -38,7 +38,7 @@ def test_polynomials_of_ones_own_give_what_the_basis_of_them_gives(tmp_path):
 
 def test_the_functions_of_the_page_bound_the_first_frequency_from_above(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    section = PAGE.read_text().partition("## Own shape functions")[2]
+    section = PAGE.read_text().partition("## Custom shape functions")[2]
     exec(re.search(r"```python\n(.*?)```", section, re.DOTALL).group(1), {})
     own = boom(tmp_path, 'bending_z="2" shapes="boom_shapes.npz"')
     eigen = boom(tmp_path, 'bending_z="4"')

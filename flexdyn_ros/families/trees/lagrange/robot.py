@@ -3,23 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.lagrange.affine_frames import AffineFrames, momenta
-from flexdyn_ros.families.trees.lagrange.motion import lagrange_motion
-from flexdyn_ros.families.trees.lagrange.verbs import LagrangianPath
+from flexdyn_ros.families.trees.lagrange.kernels.steps import LAGRANGE_MOTION, lagrange_steps_size
+from flexdyn_ros.families.trees.lagrange.model import Equations, LagrangeModel, build_lagrange, equations
 from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.rigid.kernels.views import TreeModel
 from flexdyn_ros.families.trees.robot import TreeFunctions
-from flexdyn_ros.robot.analysis.partial import partial_motion
+from flexdyn_ros.robot.analysis.partial import partial_motion, solved
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
+
+
+class LagrangianPath:
+    """M and h of a tree by the recursive Lagrangian formulation (Book 1984), and what follows from them.
+
+    All arguments are rows: q (N, nq), the others (N, nv), checked already; load is sum J^T w of external
+    wrenches.
+    """
+
+    def __init__(self, tree: TreeModel, model: LagrangeModel | None = None) -> None:
+        self.model = build_lagrange(tree) if model is None else model
+        self._tree = tree
+
+    def equations(self, q: np.ndarray, v: np.ndarray) -> Equations:
+        """M (N, nv, nv) and the parts of h (N, nv)."""
+        return equations(self.model, q, v)
+
+    def terms(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Parts of h (N, 5, nv): velocity, gravity, elastic, damping, external (zero)."""
+        e = self.equations(q, v)
+        return np.stack([e.velocity, e.gravity, e.elastic, e.damping, np.zeros_like(e.gravity)], axis=1)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """M (N, nv, nv)."""
+        return self.equations(q, np.zeros((len(q), self._tree.nv))).M
+
+    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, load: np.ndarray) -> np.ndarray:
+        """tau = M a + h - load."""
+        e = self.equations(q, v)
+        return np.einsum("nij,nj->ni", e.M, a) + e.h - load
+
+    def energies(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Kinetic, gravity and elastic energy (N, 3) [J]."""
+        e = self.equations(q, v)
+        return np.stack([e.kinetic, e.gravitational, e.strain], axis=1)
+
+    def derivatives(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d tau / dq and d tau / dv (N, nv, nv) of the inverse dynamics, by the complex step.
+
+        Raises
+        ------
+        UnsupportedError
+            For trees with free bodies.
+        """
+        if self.model.nq != self.model.nv:
+            raise UnsupportedError(
+                "derivatives with affine section frames are computed for a fixed base only"
+            )
+        steps = 1e-30j * np.eye(self.model.nv)
+
+        def slopes(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            e = self.equations(q, v)
+            tau = np.einsum("nkij,nj->nki", e.M, a) + e.h
+            return np.ascontiguousarray(np.swapaxes(tau.imag / 1e-30, 1, 2))
+
+        return slopes(q[:, None] + steps, v[:, None]), slopes(q[:, None], v[:, None] + steps)
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, load: np.ndarray) -> np.ndarray:
+        """a of M a + h = tau + load; NaN where M is singular."""
+        e = self.equations(q, v)
+        return solved(e.M, tau - e.h + load)
+
+
+def lagrange_motion(tree: Motion, model: LagrangeModel, no_moments: str) -> Motion:
+    """Motion by the Lagrangian model in place of the recursions of the same tree."""
+    arrays = (model.ints, len(model.ints), model.floats, len(model.floats))
+    header = Header(tree.robot, *arrays, model.work_size)
+    return replace(
+        tree,
+        robot=header.address,
+        functions=LAGRANGE_MOTION,
+        work_size=lagrange_steps_size(model.work_size, model.nv),
+        keep=(tree, header),
+        no_moments=no_moments,
+    )
+
 
 _NO_MOMENTS = (
     "moments on affine section frames (preset 'paper'): these are no rotations, only forces act on them; "
