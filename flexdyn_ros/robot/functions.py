@@ -249,7 +249,7 @@ class FamilyFunctions(ABC):
             )
         return None
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Any]:
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None) -> dict[str, Any]:
         """Deformation by the name of each body that bends; {} where nothing does."""
         self.check({"q": Rows({"q": (q, self.nq)}).take("q")})
         return {}

@@ -204,7 +204,9 @@ class Robot:
         """A random q (nq,) within limits; see the family's `random`."""
         return self.functions.random(np.random.default_rng() if rng is None else rng)
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
+    def deflections(
+        self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None = None
+    ) -> dict[str, Any]:
         """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
         {} where nothing bends. Moments and strains of flexible links are those of the mode shapes; see
         `Deflection`."""

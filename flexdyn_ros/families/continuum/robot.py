@@ -259,7 +259,9 @@ class ContinuumFunctions(EntryFunctions):
         found = [SectionFrame("", int(i), float(x - i), IDENTITY) for i, x in zip(sections, at, strict=True)]
         return self._poses(q, found)
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+    def deflections(
+        self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None
+    ) -> dict[str, Deflection]:
         """Deformation of each section by its name, at stations (k,) (default 21), in the axes of
         SECTION/base.
 

@@ -236,7 +236,9 @@ class TreeFunctions(EntryFunctions):
 
     # ---- what only trees have ----
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+    def deflections(
+        self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None
+    ) -> dict[str, Deflection]:
         """Deformation of each flexible link by its name, at stations (k,) (default 21) in beam axes.
 
         Moments and forces are the elastic ones, from the shapes; strain is 0 where the size of the section

@@ -20,12 +20,14 @@ from flexdyn_ros.nodes.dynamics_server.simulate_action import SimulateAction
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
 from flexdyn_ros.nodes.ros.diagnostics import OK, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.ros.requests import Message
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot.verbs import Robot
 
 
-def warm_up(robot: Any) -> None:
+def warm_up(robot: Robot) -> None:
     """Call the quick verbs once, for one sample and for a batch."""
     q, v = robot.neutral(), np.zeros(robot.nv)
     for batch in ((), (1,)):
@@ -62,7 +64,7 @@ class DynamicsServer(ManagedNode):
         super().__init__("dynamics_server", **options)
         self._settings = declare(self, DynamicsServerParameters)
         self._sources = self._declare_robots()
-        self._robots: dict[str, Any] = {}
+        self._robots: dict[str, Robot] = {}
         self._requests: RequestScheduler | None = None
         self._simulate: SimulateAction | None = None
         self._served = self._refused = 0
@@ -135,7 +137,7 @@ class DynamicsServer(ManagedNode):
 
     # ---- requests ----
 
-    def _on_list(self, request: Any, response: Any) -> Any:
+    def _on_list(self, request: Message, response: Message) -> Message:
         if not self.is_active:
             response.success, response.message = False, INACTIVE
             return response
@@ -144,7 +146,7 @@ class DynamicsServer(ManagedNode):
         response.kinds = [robot.kind for robot in self._robots.values()]
         return response
 
-    def _count(self, name: str, response: Any) -> None:
+    def _count(self, name: str, response: Message) -> None:
         if response.success:
             self._served += 1
             return

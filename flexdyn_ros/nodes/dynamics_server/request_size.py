@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError
+from flexdyn_ros.nodes.ros.requests import Message
+from flexdyn_ros.robot.verbs import Robot
 
 #: most entries of a list that says what is computed for every sample
 MOST_ENTRIES = 1000
@@ -17,7 +17,7 @@ POSE = STATION = 500
 LISTS = ("stations", "wrenches", "frames", "locked", "held")
 
 
-def samples_of(request: Any) -> int:
+def samples_of(request: Message) -> int:
     """Samples that a request asks for, whatever the field is called."""
     if hasattr(request, "samples"):
         return int(request.samples)
@@ -26,7 +26,7 @@ def samples_of(request: Any) -> int:
     return max(1, len(getattr(request, "poses", ())))
 
 
-def size_of(request: Any) -> int:
+def size_of(request: Message) -> int:
     """Samples times entries of lists: the measure of the work on a request."""
     return samples_of(request) * (1 + sum(len(getattr(request, field, ())) for field in LISTS))
 
@@ -46,7 +46,7 @@ def check_answer(samples: int, width: int) -> None:
         )
 
 
-def check_lists(robot: Any, request: Any) -> None:
+def check_lists(robot: Robot, request: Message) -> None:
     """Refuse lists that are longer than any use of them.
 
     Raises

@@ -11,16 +11,18 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
+from flexdyn_ros.nodes.ros.requests import Message
 from flexdyn_ros.nodes.ros.requests import RequestError as RequestError
 from flexdyn_ros.nodes.ros.requests import column as column
 from flexdyn_ros.nodes.ros.requests import efforts_of as efforts_of
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import twice
 
 REFUSE, ZERO, STATIC = 0, 1, 2
 _MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
 
 
-def robot_of(robots: Mapping[str, Any], name: str) -> Any:
+def robot_of(robots: Mapping[str, Robot], name: str) -> Robot:
     """The robot that a request names; an empty name means the only one.
 
     Raises
@@ -36,7 +38,7 @@ def robot_of(robots: Mapping[str, Any], name: str) -> Any:
 
 
 def read_states(
-    robot: Any, request: Any, fields: Sequence[str], max_samples: int
+    robot: Robot, request: Message, fields: Sequence[str], max_samples: int
 ) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
     """Positions (samples, nq), in the robot's order, and the other fields (samples, nv or nu) of a request;
     in slices, since static deflections may have to be found.
@@ -62,7 +64,7 @@ def read_states(
     return positions, *rows
 
 
-def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list[str]]:
+def _positions(robot: Robot, request: Message, samples: int) -> tuple[np.ndarray, list[str]]:
     """Positions in the robot's order, and the names of coordinates whose static deflection is still to be
     found."""
     if not request.names:
@@ -85,7 +87,7 @@ def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list
     return positions, missing if request.unlisted == STATIC else []
 
 
-def _check_missing(robot: Any, unlisted: int, missing: list[str]) -> None:
+def _check_missing(robot: Robot, unlisted: int, missing: list[str]) -> None:
     """Coordinates that names leaves out: only modal ones may be missing, and only if the request says what
     they are."""
     kinds = {c.name: c.kind for c in robot.coordinates}
@@ -96,7 +98,7 @@ def _check_missing(robot: Any, unlisted: int, missing: list[str]) -> None:
 
 
 def _bend(
-    robot: Any, positions: np.ndarray, missing: list[str]
+    robot: Robot, positions: np.ndarray, missing: list[str]
 ) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
     """Put the static deflection under gravity into the missing coordinates of every row."""
     held = [c.name for c in robot.coordinates if c.name not in set(missing)]
@@ -109,7 +111,7 @@ def _bend(
     return (yield from in_slices(len(positions), bend, "static deflections"))
 
 
-def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+def read_wrenches(robot: Robot, messages: Sequence[Any], q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
     """Wrenches (6,) (moment; force) of a request by their frame and that of their axes ("": the world's);
     several in the same axes on one frame add up. q (1, nq): any configuration.
 
@@ -132,7 +134,7 @@ def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[tu
 
 
 def loads_of(
-    robot: Any, wrenches: Mapping[tuple[str, str], np.ndarray], q: np.ndarray
+    robot: Robot, wrenches: Mapping[tuple[str, str], np.ndarray], q: np.ndarray
 ) -> dict[str, np.ndarray] | None:
     """The wrenches as frame -> (samples, 6) (moment; force) in world axes, at q (samples, nq)."""
     turned: dict[str, np.ndarray] = {}

@@ -22,7 +22,9 @@ from flexdyn_ros.nodes.dynamics_server.requests import STATIC, RequestError
 from flexdyn_ros.nodes.dynamics_server.services import Service, answer, answering, refusal
 from flexdyn_ros.nodes.dynamics_server.slices import SHORT, Job
 from flexdyn_ros.nodes.ros.managed import INACTIVE
+from flexdyn_ros.nodes.ros.requests import Message
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
+from flexdyn_ros.robot.verbs import Robot
 
 #: seconds of work that a request may take in the thread that spins
 AT_ONCE = 0.002
@@ -49,9 +51,9 @@ class RequestScheduler:
     def __init__(
         self,
         node: Any,
-        robots: Mapping[str, object],
+        robots: Mapping[str, Robot],
         settings: DynamicsServerParameters,
-        count: Callable[[str, Any], None],
+        count: Callable[[str, Message], None],
     ) -> None:
         self._node, self._robots, self._settings, self._count = node, robots, settings, count
         # a sample of a large robot cannot be cut and may take seconds: short requests have their own thread
@@ -91,7 +93,7 @@ class RequestScheduler:
     # ---- one request ----
 
     def _callback(self, service: Service) -> Any:
-        async def callback(request: Any, response: Any) -> Any:
+        async def callback(request: Message, response: Message) -> Message:
             if not self._node.is_active:
                 result = refusal(service, RequestError(INACTIVE))
             elif self._is_quick(service, request, size := size_of(request)):
@@ -106,13 +108,13 @@ class RequestScheduler:
 
         return callback
 
-    def _is_quick(self, service: Service, request: Any, size: int) -> bool:
+    def _is_quick(self, service: Service, request: Message, size: int) -> bool:
         # what a request costs is learnt in the threads, unless it is cheap for every robot
         unknown = 0.0 if size == 1 and service.quick > QUICKEST else inf
         cost = self._costs.of(service, request, size, unknown)
         return _is_small(service, request, size) and cost <= AT_ONCE
 
-    def _sliced(self, service: Service, request: Any, response: Any, size: int) -> Future:
+    def _sliced(self, service: Service, request: Message, response: Message, size: int) -> Future:
         """The response that the threads make, in the future."""
         executor = self._node.executor
         done: Future = Future(executor=executor)
@@ -172,7 +174,7 @@ class RequestScheduler:
             job.advance()
 
 
-def _is_small(service: Service, request: Any, size: int) -> bool:
+def _is_small(service: Service, request: Message, size: int) -> bool:
     """Whether a request is one that its service answers quickly unless the robot is large."""
     return size <= service.quick and getattr(request, "unlisted", 0) != STATIC
 
@@ -190,15 +192,15 @@ class _Costs:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, int], float] = {}
 
-    def of(self, service: Service, request: Any, size: int, unknown: float) -> float:
+    def of(self, service: Service, request: Message, size: int, unknown: float) -> float:
         """What such a request took, or `unknown`."""
         return self._known.get(self._key(service, request, size), unknown)
 
-    def learn(self, service: Service, request: Any, size: int, seconds: float) -> None:
+    def learn(self, service: Service, request: Message, size: int, seconds: float) -> None:
         """Note what a request took; something less counts at once, something more little by little."""
         key = self._key(service, request, size)
         before = self._known.get(key, seconds)
         self._known[key] = seconds if seconds < before else before + 0.2 * (seconds - before)
 
-    def _key(self, service: Service, request: Any, size: int) -> tuple[str, str, int]:
+    def _key(self, service: Service, request: Message, size: int) -> tuple[str, str, int]:
         return service.name, request.robot, size.bit_length()

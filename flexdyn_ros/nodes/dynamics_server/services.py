@@ -40,8 +40,10 @@ from flexdyn_ros.nodes.ros.conversions import (
     rows_of_jacobian,
     vector_message,
 )
+from flexdyn_ros.nodes.ros.requests import Message
 from flexdyn_ros.numerics.algebra.placement import quaternion_of
 from flexdyn_ros.robot.results import BiasTerms, Energy
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles, matrix_from_pose, numbers_of
 
 #: stations of `deflections` where a request names none
@@ -50,7 +52,7 @@ STATIONS = 21
 LONGEST_MESSAGE = 2000
 #: slices of a request that has samples
 Steps = Generator[Progress, int, None]
-Handler = Callable[[Any, Any, Any, int], Steps | None]
+Handler = Callable[[Robot, Message, Message, int], Steps | None]
 
 
 class Service(NamedTuple):
@@ -60,17 +62,19 @@ class Service(NamedTuple):
     name: str
     type: Any
     handler: Handler
-    width: Callable[[Any, Any], int] = lambda robot, request: 0
+    width: Callable[[Robot, Message], int] = lambda robot, request: 0
     quick: int = 512
 
 
-def answer(service: Service, robots: Mapping[str, Any], request: Any, response: Any, max_samples: int) -> Any:
+def answer(
+    service: Service, robots: Mapping[str, Robot], request: Message, response: Message, max_samples: int
+) -> Message:
     """The response to a request, computed in one go; see `answering`."""
     return done_at_once(answering(service, robots, request, response, max_samples))
 
 
 def answering(
-    service: Service, robots: Mapping[str, Any], request: Any, response: Any, max_samples: int
+    service: Service, robots: Mapping[str, Robot], request: Message, response: Message, max_samples: int
 ) -> Work:
     """Slices of the work on a request, which return the response; success=false and a message for whatever is
     wrong with it. Raises nothing."""
@@ -87,7 +91,7 @@ def answering(
     return response
 
 
-def refusal(service: Service, error: Exception) -> Any:
+def refusal(service: Service, error: Exception) -> Message:
     """The response that says what is wrong."""
     response = service.type.Response()
     response.success = False
@@ -100,7 +104,7 @@ def refusal(service: Service, error: Exception) -> Any:
     return response
 
 
-def _verb(robot: Any, name: str) -> Callable[..., Any]:
+def _verb(robot: Robot, name: str) -> Callable[..., Any]:
     verb: Callable[..., Any] | None = getattr(robot, name, None)
     if verb is None:
         raise UnsupportedError(f"robots of kind '{robot.kind}' do not offer {name}")
@@ -118,20 +122,20 @@ def _good(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _put(response: Any, **fields: np.ndarray) -> None:
+def _put(response: Message, **fields: np.ndarray) -> None:
     """Set fields of a response to arrays of numbers."""
     for name, value in fields.items():
         setattr(response, name, doubles(value))
 
 
-def _put_matrix(response: Any, values: np.ndarray) -> None:
+def _put_matrix(response: Message, values: np.ndarray) -> None:
     response.rows, response.cols = values.shape[1:]
     _put(response, values=values)
 
 
 def _of_states(
-    robot: Any,
-    request: Any,
+    robot: Robot,
+    request: Message,
     max_samples: int,
     fields: Sequence[str],
     compute: Callable[..., tuple[np.ndarray, ...]],
@@ -144,7 +148,7 @@ def _of_states(
 # ---- what the robot is ----
 
 
-def describe_robot(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def describe_robot(robot: Robot, request: Message, response: Message, max_samples: int) -> None:
     response.kind, response.nq, response.nv, response.nu = robot.kind, robot.nq, robot.nv, robot.nu
     response.coordinates = [coordinate_message(c) for c in robot.coordinates]
     response.position_names, response.velocity_names = list(robot.q_names), list(robot.v_names)
@@ -162,17 +166,17 @@ def describe_robot(robot: Any, request: Any, response: Any, max_samples: int) ->
 # ---- dynamics ----
 
 
-def mass_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def mass_matrix(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     (M,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.mass_matrix(q),))
     _put_matrix(response, _good(M))
 
 
-def actuation_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def actuation_matrix(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     (B,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.actuation_matrix(q),))
     _put_matrix(response, _good(B))
 
 
-def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def bias_forces(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     def compute(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
         return robot.bias_forces(q, v), *robot.bias_terms(q, v)
 
@@ -180,7 +184,7 @@ def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> St
     _put(response, values=_good(found[0]), **dict(zip(BiasTerms._fields, found[1:], strict=True)))
 
 
-def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def inverse_dynamics(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     q, v, a = yield from read_states(robot, request, ("velocities", "accelerations"), max_samples)
     wrenches = read_wrenches(robot, request.wrenches, q[:1])
 
@@ -197,7 +201,7 @@ def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) 
     _put(response, efforts=_good(tau))
 
 
-def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def forward_dynamics(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     q, v, tau = yield from read_states(robot, request, ("velocities", "efforts"), max_samples)
     wrenches = read_wrenches(robot, request.wrenches, q[:1])
     names = [c.name for c in robot.coordinates if c.prescribed]
@@ -215,12 +219,12 @@ def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) 
     _put(response, accelerations=_good(a))
 
 
-def compute_energy(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def compute_energy(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     found = yield from _of_states(robot, request, max_samples, ("velocities",), robot.energy)
     _put(response, **{part: _good(x) for part, x in zip(Energy._fields, found, strict=True)})
 
 
-def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def linearize(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     A, B = yield from _of_states(robot, request, max_samples, ("velocities", "efforts"), robot.linearize)
     response.rows, response.cols_a, response.cols_b = A.shape[-2], A.shape[-1], B.shape[-1]
     _put(response, a=_good(A), b=_good(B))
@@ -229,13 +233,13 @@ def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Step
 # ---- kinematics ----
 
 
-def frames(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def frames(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     names = list(request.frames) or list(robot.frame_names)
     (T,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.frames(q, names),))
     response.poses = poses_from_matrices(_good(T))
 
 
-def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def jacobian(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     def compute(q: np.ndarray) -> tuple[np.ndarray, ...]:
         return (rows_of_jacobian(robot.jacobian(q, request.frame)),)
 
@@ -243,7 +247,7 @@ def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> Steps
     _put_matrix(response, _good(J))
 
 
-def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def deflections(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     (q,) = yield from read_states(robot, request, (), max_samples)
     stations = numbers_of(request.stations)
     wrong = stations[~((stations >= 0.0) & (stations <= 1.0))]
@@ -264,7 +268,7 @@ def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> St
 # ---- about one configuration ----
 
 
-def modes(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def modes(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     if request.samples != 1:
         raise RequestError(f"samples is {request.samples}, expected 1")
     (q,) = yield from read_states(robot, request, (), max_samples)
@@ -277,7 +281,7 @@ def modes(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     response.unstable = bool(found.unstable)
 
 
-def static_equilibrium(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def static_equilibrium(robot: Robot, request: Message, response: Message, max_samples: int) -> None:
     q0 = column(request, "positions", 1, robot.nq)[0] if len(request.positions) else robot.neutral()
     tau = efforts_of(robot, request, 1)[0] if len(request.efforts) or request.effort_names else None
     wrenches = loads_of(robot, read_wrenches(robot, request.wrenches, q0[None]), q0[None])
@@ -291,7 +295,7 @@ def static_equilibrium(robot: Any, request: Any, response: Any, max_samples: int
 # ---- platform and soft arm ----
 
 
-def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def inverse_kinematics(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     solve = _verb(robot, "inverse_kinematics")
     n = len(request.poses)
     if not 1 <= n <= max_samples:
@@ -324,7 +328,7 @@ def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int
     response.converged = converged.tolist()
 
 
-def forward_kinematics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+def forward_kinematics(robot: Robot, request: Message, response: Message, max_samples: int) -> Steps:
     solve = _verb(robot, "forward_kinematics")
     samples = len(request.lengths) // 6
     if not 1 <= samples <= max_samples:
@@ -369,11 +373,11 @@ def _matrix(pose: Any, field: str) -> np.ndarray:
 # ---- the table ----
 
 
-def _poses_of(robot: Any, request: Any) -> int:
+def _poses_of(robot: Robot, request: Message) -> int:
     return POSE * (len(request.frames) or len(robot.frame_names))
 
 
-def _stations_of(robot: Any, request: Any) -> int:
+def _stations_of(robot: Robot, request: Message) -> int:
     return STATION * len(bending_frames_of(robot)) * (len(request.stations) or STATIONS)
 
 

@@ -22,6 +22,8 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError, column, efforts_of, robot_of
 from flexdyn_ros.nodes.ros.managed import goal_server
+from flexdyn_ros.nodes.ros.requests import Message
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles
 
 #: seconds between two messages of feedback
@@ -52,7 +54,7 @@ class SimulateAction:
     """
 
     def __init__(
-        self, node: Any, robots: Mapping[str, Any], most: int, count: Callable[[str, Any], None]
+        self, node: Any, robots: Mapping[str, Robot], most: int, count: Callable[[str, Message], None]
     ) -> None:
         self._node, self._robots, self._most, self._count = node, robots, most, count
         #: runs that are not over, by the identity of their goal
@@ -82,7 +84,7 @@ class SimulateAction:
 
     # ---- the thread that spins ----
 
-    async def _execute(self, goal: Any) -> Any:
+    async def _execute(self, goal: Message) -> Any:
         run = _Run(goal)
         identity = bytes(goal.goal_id.uuid)
         executor = self._node.executor
@@ -115,7 +117,7 @@ class SimulateAction:
             goal.abort()
         return result
 
-    def _cancel(self, goal: Any) -> CancelResponse:
+    def _cancel(self, goal: Message) -> CancelResponse:
         run = self._runs.get(bytes(goal.goal_id.uuid))
         if run is None:
             return CancelResponse.REJECT
@@ -131,7 +133,7 @@ class SimulateAction:
 class _Run:
     """One goal."""
 
-    def __init__(self, goal: Any) -> None:
+    def __init__(self, goal: Message) -> None:
         self.goal = goal
         self.simulate: Callable[[Callable[[float], None]], Any]
         self.done: Future
@@ -173,7 +175,7 @@ class _Run:
         self.wake()
 
 
-def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], None]], Any]:
+def run_of(robots: Mapping[str, Robot], goal: Message) -> Callable[[Callable[[float], None]], Any]:
     """What simulates as a goal says, called with a function that takes its progress; returns the Trajectory.
 
     Raises

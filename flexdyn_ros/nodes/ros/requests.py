@@ -12,6 +12,8 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import checked_numbers, numbers_of, twice
 from flexdyn_ros.simulation.steps.stiffness import speed_bounds
 
+#: a message of ROS: the classes that rosidl makes have no types
+Message = Any
 #: larger positions are none: at 1e9 rad a turn is known to a ten-millionth only
 LARGEST_POSITION = 1e9
 

@@ -163,7 +163,9 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
 
     # ---- what only trees have ----
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+    def deflections(
+        self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None
+    ) -> dict[str, Deflection]:
         """Deformation of each flexible link; see `TreeFunctions.deflections`."""
         rows = Rows({"q": (q, self.nq)})
         inner = self._inner(rows, "q").take("q")

@@ -195,7 +195,9 @@ class Bending:
             rotation=th,
         )
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+    def deflections(
+        self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None
+    ) -> dict[str, Deflection]:
         """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
         return {link.name: self.deflection_of(link.name, q, stations) for link in self.links}
 
