@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, cached_property
+from threading import RLock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-__all__ = ["batch_threads", "run_in_slices", "set_batch_threads"]
+__all__ = ["batch_threads", "run_in_slices", "set_batch_threads", "shared_property"]
 
 #: a slice smaller than this is not worth a thread of its own
 SMALLEST_SLICE = 256
@@ -61,3 +63,25 @@ def run_in_slices(call: Callable[..., int], rows: list[np.ndarray]) -> int:
         if status:
             return status + 8 * start
     return 0
+
+
+if TYPE_CHECKING:
+    shared_property = cached_property
+else:
+
+    class shared_property(cached_property):
+        """A `cached_property` of which all threads that ask at once get the same value.
+
+        `functools` has no lock since Python 3.12: each thread would get a value of its own, and a kernel
+        could be given the address of one that is thrown away.
+        """
+
+        def __init__(self, function):
+            super().__init__(function)
+            self._own_lock = RLock()
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            with self._own_lock:
+                return super().__get__(instance, owner)

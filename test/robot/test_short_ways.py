@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -228,3 +229,31 @@ def test_threads_that_ask_at_once_get_one_head():
     for thread in threads:
         thread.join(60.0)
     assert found[0] is found[1]
+
+
+def test_threads_that_ask_at_once_for_a_property_get_one_value():
+    """`functools.cached_property` has no lock since Python 3.12."""
+    from flexdyn_ros.robot.threads import shared_property
+
+    class Owner:
+        made = 0
+
+        @shared_property
+        def value(self):
+            self.made += 1
+            time.sleep(0.05)
+            return object()
+
+    owner, found, both = Owner(), [], threading.Barrier(4)
+
+    def ask():
+        both.wait(60.0)
+        found.append(owner.value)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+    assert owner.made == 1
+    assert len(set(map(id, found))) == 1

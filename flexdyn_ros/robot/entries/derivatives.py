@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from flexdyn_ros.numerics.verbs import derivatives
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_overflow
 from flexdyn_ros.robot.entries.observed import Head, ObservedFunctions
 from flexdyn_ros.robot.entries.taped import Taped
-from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.threads import run_in_slices, shared_property
 from flexdyn_ros.robot.wrenches import wrench_rows
 
 __all__ = ["DerivativeEntries"]
@@ -86,37 +85,37 @@ class DerivativeEntries(ObservedFunctions):
                 array[left] = found
         return status and status % 8 + 8 * int(left[status // 8])
 
-    @cached_property
+    @shared_property
     def taped(self) -> Taped:
         """For `linearize` of many states."""
         return Taped(self, self.linearizing)
 
-    @cached_property
+    @shared_property
     def linearizing(self) -> Head:
         """For `linearize` of a single state."""
         return self.new_head("mass", "balance", "slopes", efforts=self.nu)
 
-    @cached_property
+    @shared_property
     def differentiating(self) -> Head:
         """For the derivatives of inverse dynamics of a single state."""
         return self.new_head("mass", "slopes")
 
-    @cached_property
+    @shared_property
     def balancing(self) -> Head:
         """For inverse dynamics of a single state."""
         return self.new_head("balance")
 
-    @cached_property
+    @shared_property
     def checking(self) -> Head:
         """For the balance of forces with efforts of a single state."""
         return self.new_head("balance", efforts=self.nv)
 
-    @cached_property
+    @shared_property
     def solving(self) -> Head:
         """For forward dynamics of single states through the mass matrix."""
         return self.new_head("mass", "balance", efforts=self.nv)
 
-    @cached_property
+    @shared_property
     def freeing(self) -> Head:
         """For inverse dynamics of single states in which nothing drives some coordinates."""
         return self.new_head("mass", "balance", efforts=self.nv, given=self.robot.driven)

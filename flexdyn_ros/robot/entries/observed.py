@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from flexdyn_ros.numerics.verbs import observers
 from flexdyn_ros.numerics.verbs.derivatives import spare_numbers
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_overflow
 from flexdyn_ros.robot.functions import FamilyFunctions
-from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.threads import run_in_slices, shared_property
 
 __all__ = ["MOST_HEADS", "Head", "ObservedFunctions"]
 
@@ -40,12 +39,12 @@ class OwnMemory:
         self.given = functions.prescribed.astype(np.int64)
         self.twists = np.array(functions.free_twists, dtype=np.int64)
 
-    @cached_property
+    @shared_property
     def matrices(self) -> np.ndarray:
         """As `spare`, with room for matrices (nv, nv), which trees of thousands of joints do without."""
         return np.zeros(spare_numbers(self._functions.nv))
 
-    @cached_property
+    @shared_property
     def tangents(self) -> np.ndarray:
         """Memory of tangents."""
         return self._functions.work(PER_TANGENTS)
@@ -132,7 +131,7 @@ class ObservedFunctions(FamilyFunctions):
     def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and placements in them, rows, as the kernels take frames."""
 
-    @cached_property
+    @shared_property
     def memory(self) -> OwnMemory:
         """Of the entries that keep the GIL."""
         return OwnMemory(self)
@@ -152,7 +151,7 @@ class ObservedFunctions(FamilyFunctions):
             found = self._heads.setdefault(key, make())
         return found
 
-    @cached_property
+    @shared_property
     def _heads(self) -> dict[Any, Head]:
         return {}
 

@@ -9,7 +9,6 @@ a direction for nothing, and a tape of all that is followed for a block of state
 from __future__ import annotations
 
 import logging
-from functools import cached_property
 from threading import Lock
 
 import numba
@@ -23,7 +22,7 @@ from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.numerics.tracing.tape import Tape, write_tape
 from flexdyn_ros.numerics.verbs import tapes
 from flexdyn_ros.robot.entries.observed import Head, ObservedFunctions
-from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.threads import run_in_slices, shared_property
 
 __all__ = ["Taped"]
 
@@ -58,7 +57,7 @@ class Taped:
         with self._lock:
             return self.tape is not None
 
-    @cached_property
+    @shared_property
     def tape(self) -> Tape | None:
         """The tape; None where there is none: kernels cannot be traced, or take too much.
 
@@ -73,7 +72,7 @@ class Taped:
             logging.getLogger(__name__).debug("kernels of %r cannot be traced: %r", name, error)
             return None
 
-    @cached_property
+    @shared_property
     def pattern(self) -> np.ndarray:
         """Of the Cholesky factor of M, where the tape does not say that M is zero."""
         tape, nv = self.tape, self._functions.nv
