@@ -361,6 +361,7 @@ class Viewer:
         elif self.source == "tour":
             self._phase += 2.0 * np.pi * elapsed / SWING
             self.q, self.v = self.reach.in_turn(self._phase), np.zeros(self.robot.nv)
+            self.panels.pose.follow(self.q)
         elif self.source == "mode" and self.mode is not None:
             self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.modes.speed_now()
             self.show_mode_at(self._phase)

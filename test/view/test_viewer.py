@@ -443,3 +443,13 @@ def test_sliders_are_grouped_as_the_report_groups_coordinates(monkeypatch):
     monkeypatch.setattr(GuiApi, "add_folder", noted)
     Viewer(flexdyn_ros.load("mobile_arm"), port=8391).close()
     assert {"Base", "Joints", "Modes"} <= set(folders)
+
+
+def test_sliders_follow_the_tour(viewer):
+    q = viewer.reach.in_turn(0.5 * np.pi)
+    viewer.panels.pose._moved = 0.0
+    viewer.panels.pose.follow(q)
+    found = [viewer.panels.pose.sliders[i].value for i in range(viewer.robot.nv)]
+    np.testing.assert_allclose(found, viewer.reach.values(q))
+    assert np.ptp(found) > 0.0
+    viewer.pose(viewer.robot.neutral())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: so many sliders of deformations are open at first
 FEW = 8
+#: sliders that follow a motion are moved so often per second
+SLIDER_RATE = 10.0
 
 
 class PoseTab:
@@ -25,7 +28,7 @@ class PoseTab:
     def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer = viewer
         self.sliders: dict[int, Any] = {}
-        self._sliding = threading.Lock()
+        self._sliding, self._moved = threading.Lock(), 0.0
         gui.add_button("Neutral pose").on_click(lambda _: self.take(viewer.robot.neutral()))
         gui.add_button("Move each in turn").on_click(lambda _: viewer.tour())
         if viewer.bends:
@@ -70,6 +73,14 @@ class PoseTab:
         for index, value in enumerate(self._viewer.reach.values(q).tolist()):
             self.sliders[index].value = value
         self._viewer.pose(q)
+
+    def follow(self, q: np.ndarray) -> None:
+        """Move the sliders to q (nq,), not at every frame."""
+        if time.monotonic() - self._moved > 1.0 / SLIDER_RATE:
+            self._moved = time.monotonic()
+            for index, value in enumerate(self._viewer.reach.values(q).tolist()):
+                if self.sliders[index].value != value:
+                    self.sliders[index].value = value
 
     def _sag(self) -> None:
         """The shape that gravity gives the robot while its joints are held."""
