@@ -453,3 +453,11 @@ def test_sliders_follow_the_tour(viewer):
     np.testing.assert_allclose(found, viewer.reach.values(q))
     assert np.ptp(found) > 0.0
     viewer.pose(viewer.robot.neutral())
+
+
+@pytest.mark.parametrize(("sent", "taken"), [(5.0, 2.0), (-1.0, 0.0), (1.5, 1.5), (np.nan, 0.0)])
+def test_a_control_shows_the_number_that_was_taken(sent, taken):
+    from flexdyn_ros.view.panels.jobs import number
+
+    handle = SimpleNamespace(value=sent)
+    assert number(handle, 0.0, 2.0) == taken == handle.value

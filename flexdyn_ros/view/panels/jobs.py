@@ -62,9 +62,13 @@ def literal(text: str) -> str:
 
 
 def number(handle: Any, low: float, high: float) -> float:
-    """The number of a control, within its limits, whatever a browser sent; low if it is none."""
+    """The number of a control, within its limits, whatever a browser sent; low if it is none. The control
+    then shows what was taken."""
     value = float(handle.value)
-    return float(np.clip(value, low, high)) if math.isfinite(value) else low
+    taken = float(np.clip(value, low, high)) if math.isfinite(value) else low
+    if taken != value:
+        handle.value = taken
+    return taken
 
 
 def choice(handle: Any, default: str) -> str:
