@@ -44,7 +44,7 @@ def test_a_signal_while_the_interpreter_ends_does_not_become_the_exit_code(numbe
 @pytest.mark.parametrize(
     ("module", "name", "robot"),
     [
-        ("hydraulic_actuators.node", "HydraulicActuators", "stewart_1t"),
+        ("hydraulic_actuators", "HydraulicActuators", "stewart_1t"),
         ("state_publisher.node", "StatePublisher", "mobile_arm"),
         ("dynamics_server.node", "DynamicsServer", "seven_joint_arm"),
         ("platform_controller", "PlatformController", "stewart_1t"),
