@@ -332,7 +332,7 @@ def test_recorded_cylinders_are_saved_loaded_and_written_as_columns(robot, tmp_p
     # the valves stay shut: that is said, not drawn
     assert "spool" in figure.get_supxlabel()
     opened = simulate(robot, 0.05, control=ValveOpenings(np.full(6, 0.1)), record="hydraulics")
-    drawn = opened.plot(tmp_path / "opened.png").axes
+    drawn = opened.plot(tmp_path / "opened.png", panels=("hydraulics",)).axes
     assert "Valves" in [ax.get_title("left") or ax.get_title() for ax in drawn]
 
 
