@@ -11,7 +11,7 @@ import typer
 
 from flexdyn_ros.cli import terminal
 from flexdyn_ros.cli.starts import doubts_of, start_of
-from flexdyn_ros.errors import SimulationError, UnknownNameError
+from flexdyn_ros.errors import ConvergenceError, SimulationError, UnknownNameError
 from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
@@ -168,7 +168,13 @@ def simulate(
         # springs that carry a robot are not at rest where the description counts from
         on_springs = loaded.functions.contacts is not None and not (q or v or hold or tau or control_file)
         start = "rest" if on_springs else "neutral"
-    begin = start_of(loaded, start, hold, q, v, topic)
+        try:
+            begin = start_of(loaded, start, hold, q, v, topic)
+        except ConvergenceError as error:
+            terminal.warn(f"starts at neutral: {error}")
+            begin = start_of(loaded, "neutral", hold, q, v, topic)
+    else:
+        begin = start_of(loaded, start, hold, q, v, topic)
     efforts = begin.tau.copy()
     for index, value in terminal.named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value

@@ -20,6 +20,8 @@ PERIOD, FREQUENCY = 8.0, 20.0
 SHARE, FARTHEST = 0.3, {"rad": 0.5, "m": 0.2}
 #: joints begin at least so far from their limits [shares of their range]
 CLEAR = 0.15
+#: and are no faster than this share of their velocity limits
+SLOWER = 0.8
 
 
 def first_scene(viewer: Viewer) -> None:
@@ -65,6 +67,9 @@ def gentle_run(robot: Robot, sample: float = 0.01) -> Trajectory:
         far = min(SHARE * max(up, down), FARTHEST[c.unit])
         way[i] = far if up >= down else -far
     turns = 2.0 * np.pi / PERIOD * np.where(np.arange(robot.nq) % 2, 2.0, 1.0)
+    # the fastest that a joint moves is way turns / 2
+    fastest = np.array([c.velocity_limit for c in robot.coordinates])
+    way = np.clip(way, -SLOWER * 2.0 * fastest / turns, SLOWER * 2.0 * fastest / turns)
 
     def target(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return (

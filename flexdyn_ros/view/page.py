@@ -36,10 +36,15 @@ _SCRIPT = """<script>
 </script>"""
 
 
+def _titled(html: str, title: str) -> str:
+    # a function, since a name may hold what would be a reference to a group
+    return re.sub("<title>.*?</title>", lambda _: f"<title>{escape(title)}</title>", html, count=1)
+
+
 def with_exact_colours(html: str, title: str = "") -> str:
     """A page of viser that shows exact colours, with a title of its own where one is given; the addition runs
     before the page's own program."""
-    html = re.sub("<title>.*?</title>", f"<title>{escape(title)}</title>", html, count=1) if title else html
+    html = _titled(html, title) if title else html
     head, tag, rest = html.partition("<head>")
     return head + tag + _SCRIPT + rest
 

@@ -14,7 +14,7 @@ import flexdyn_ros
 from flexdyn_ros.cli import app
 from flexdyn_ros.cli.ros.call import shown
 from flexdyn_ros.description.reader import find_mistakes
-from flexdyn_ros.errors import StateError
+from flexdyn_ros.errors import ConvergenceError, StateError
 from flexdyn_ros.simulation.plan import ADAPTIVE, FIXED
 
 WRONG = """<robot name="broken">
@@ -113,6 +113,18 @@ def test_robots_on_springs_start_at_rest_unless_told(tmp_path):
     assert simulated(tmp_path, "mobile_arm", "--duration", "0.01").q[0] == pytest.approx(rest.q)
     told = simulated(tmp_path, "mobile_arm", "--duration", "0.01", "--from", "neutral")
     assert told.q[0] == pytest.approx(robot.neutral())
+
+
+def test_a_robot_on_springs_that_has_no_rest_starts_as_described_and_says_so(tmp_path, monkeypatch, flexdyn):
+    def fails(*_):
+        raise ConvergenceError("no rest near the start")
+
+    monkeypatch.setattr("flexdyn_ros.cli.starts._rest", fails)
+    code, _, error = flexdyn("simulate", "mobile_arm", "--duration", "0.01")
+    assert code == 0
+    assert "starts at neutral: no rest near the start" in " ".join(error.split())
+    code, _, _ = flexdyn("simulate", "mobile_arm", "--duration", "0.01", "--from", "rest")
+    assert code != 0
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_the_run(tmp_path):

@@ -59,3 +59,11 @@ def test_a_rigid_arm_moves_gently_within_its_limits_and_comes_back(name):
     assert np.ptp(run.q, axis=0).min() > 0.05
     assert np.abs(run.v).max() < 1.0
     np.testing.assert_allclose(run.q[-1], run.q[0], atol=2e-3)
+
+
+def test_a_slow_arm_keeps_its_velocity_limits():
+    robot = flexdyn_ros.load("canadarm2", options={"formulation.flexible": False})
+    run = gentle_run(robot)
+    limits = np.array([c.velocity_limit for c in robot.coordinates])
+    assert (np.abs(run.v).max(axis=0) < limits).all()
+    assert np.ptp(run.q, axis=0).min() > 0.01

@@ -461,3 +461,10 @@ def test_a_control_shows_the_number_that_was_taken(sent, taken):
 
     handle = SimpleNamespace(value=sent)
     assert number(handle, 0.0, 2.0) == taken == handle.value
+
+
+def test_a_name_is_text_in_the_title_of_the_page():
+    from flexdyn_ros.view.page import with_exact_colours
+
+    page = with_exact_colours("<head><title>Viser</title></head>", r"\g<9>\1 & <b>")
+    assert r"<title>\g&lt;9&gt;\1 &amp; &lt;b&gt;</title>" in page
