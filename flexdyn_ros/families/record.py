@@ -102,6 +102,8 @@ class Family:
         joint, another one robots of its family alone.
     joint_driven : bool
         Whether it is driven joint by joint.
+    carries_elements : bool
+        Whether springs, dampers and cylinders may act between its frames.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """
@@ -116,4 +118,5 @@ class Family:
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"
     joint_driven: bool = True
+    carries_elements: bool = False
     parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()

@@ -74,6 +74,8 @@ class Robot:
     # valves; wheels; soft sections, and the areas of their actuators where these are told pressures
     bends: bool = False
     tips: tuple[Tip, ...] = ()
+    # springs, dampers and cylinders between frames
+    elements: tuple[Any, ...] = ()
     legs: tuple[Any, ...] = ()
     hydraulics: Any = None
     wheel_names: tuple[str, ...] = ()
@@ -163,9 +165,8 @@ class Robot:
 
         Modes, bases, hubs, joints of effort limit 0 and coordinates of prescribed motion are none.
         """
-        if self.effort_names != self.v_names:
-            return self.effort_names
-        return tuple(c.name for c in self.coordinates if c.actuated and not c.prescribed)
+        idle = {c.name for c in self.coordinates if not c.actuated or c.prescribed}
+        return tuple(name for name in self.effort_names if name not in idle)
 
     def efforts(self, u: object) -> np.ndarray:
         """tau (..., nu) of what the actuators do; 0 where nothing drives.
@@ -193,7 +194,7 @@ class Robot:
     @cached_property
     def driven(self) -> np.ndarray:
         """Marks (nv,) the coordinates that something drives, be it through legs."""
-        through = self.effort_names != self.v_names
+        through = not set(self.effort_names) & set(self.v_names)
         return np.array([through or c.actuated or c.prescribed for c in self.coordinates], dtype=bool)
 
     def neutral(self) -> np.ndarray:
@@ -326,7 +327,9 @@ class Robot:
         if unactuated not in ("given", "free"):
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
         if unactuated == "free" and not self.driven.all():
-            return _write(out, self.functions.partial(q, v, None, a, self.driven, wrenches)[0])
+            force = self.functions.partial(q, v, None, a, self.driven, wrenches)[0]
+            none = np.zeros((*force.shape[:-1], self.nu - self.nv))
+            return _write(out, np.concatenate([force, none], axis=-1) if none.size else force)
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         tau = check_out(out, (*rows.shape, self.nu), rows)
         self.functions.inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))

@@ -134,10 +134,10 @@ def _road(robot: Statement, context: Context) -> Road | None:
 
 
 def _extras(layer: Layer, context: Context) -> dict[str, tuple[object, ...]]:
-    """Records of the elements that were added to the schema, by the name of the element."""
+    """Records of elements between frames, and of those that were added, by the name of the element."""
     found: dict[str, tuple[object, ...]] = {
         rule.name: tuple(build(rule.record, each, context) for each in layer.robot.all(rule.name))
-        for rule in schema.added_elements()
+        for rule in schema.named_elements()
         if rule.record is not None
     }
     return {name: records for name, records in found.items() if records}

@@ -114,7 +114,8 @@ class RobotDescription:
     """All that a description states, checked as far as text can be checked.
 
     root is the name of the root link; links and joints keep the order of the file. extras: the records of
-    elements that `schema.add_element` has added, by the name of the element. unread: those of the warnings
+    elements between frames, and of those that `schema.add_element` has added, by the name of the
+    element. unread: those of the warnings
     that only name words of other tools, which have no effect. kind is `tree`, `mobile`,
     `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None for
     text).

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.description.elements.description import Formulation, Gravity
 from flexdyn_ros.description.elements.joints import DryFriction, JointElasticity, JointSpring, Rotor, Section
+from flexdyn_ros.description.elements.lines import LINES
 from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.description.elements.platforms import Platform
 from flexdyn_ros.description.elements.urdf import Base
@@ -18,7 +19,7 @@ VERSION = "1"
 #: what stands beside the elements of the whole robot in YAML
 YAML_KEYS = ("links", "joints", "version")
 
-_OF_ROBOT = (Gravity, Base, Formulation, Wheel, Road, Drive, Platform)
+_OF_ROBOT = (Gravity, Base, Formulation, Wheel, Road, Drive, Platform, *LINES)
 _OF_JOINT = (Rotor, JointElasticity, JointSpring, DryFriction, Section)
 ROBOT = Element("robot", "the whole robot", children=[rule_of(record) for record in _OF_ROBOT])
 LINK = rule_of(FlexibleLink)
@@ -65,6 +66,11 @@ def remove_element(record: type) -> None:
     rule = rule_of(record)
     _added.remove(rule)
     ROBOT.children.remove(rule)
+
+
+def named_elements() -> tuple[Element, ...]:
+    """Elements whose records are in `RobotDescription.extras`: those between frames, and those added."""
+    return (*map(rule_of, LINES), *_added)
 
 
 def added_elements() -> tuple[Element, ...]:

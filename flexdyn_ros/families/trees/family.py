@@ -30,12 +30,23 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
 
 def check_bending(robot: Robot) -> Findings:
     """What there is to say of flexible links."""
+    notes = _of_elements(robot)
     if not robot.description.flexible_links:
-        return Findings()
+        return Findings(notes=notes)
     from flexdyn_ros.families.trees.checks import check_tree, report_links
 
     links = report_links(robot.description)
-    return Findings(*check_tree(robot, links), links)
+    found = Findings(*check_tree(robot, links), links)
+    return found._replace(notes=found.notes + notes)
+
+
+def _of_elements(robot: Robot) -> tuple[str, ...]:
+    """A note for each element: its length or angle where all coordinates are zero, and its force there."""
+    if not robot.elements:
+        return ()
+    from flexdyn_ros.families.trees.elements.checks import notes_of_elements
+
+    return notes_of_elements(robot)
 
 
 def tree_appearance(description: RobotDescription) -> Appearance:
@@ -63,6 +74,12 @@ def expand_tree(root: etree._Element, robot: Robot, segments: int | None) -> Joi
     bending = {c.body for c in robot.coordinates if c.kind in MODAL}
     if bending:
         parts.append(cut_flexible_links(root, robot, bending, segments))
+    if robot.elements:
+        from flexdyn_ros.families.trees.elements.expanded import show_lines
+
+        lines, driven = show_lines(root, robot)
+        parts.append(lines)
+        efforts |= driven
     return parts, efforts
 
 
@@ -78,4 +95,5 @@ TREES = Family(
     expand=expand_tree,
     appearance=tree_appearance,
     rviz=_rviz,
+    carries_elements=True,
 )

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.families.trees.actuation import with_actuation
 from flexdyn_ros.families.trees.regressor import changed, parameters_of
 from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
@@ -70,7 +71,8 @@ class TreeFunctions(EntryFunctions):
         """changes: values of parameters of the tree without payloads; bare: that tree, if it is there."""
         self.payloads, self.sections, self.changes = payloads, sections, changes
         if bare is None:
-            bare = self.changed_tree(build_tree(description, sections, loose=loose), dict(changes))
+            built = self.actuated(build_tree(description, sections, loose=loose), description)
+            bare = self.changed_tree(built, dict(changes))
         self.bare, self.tree = bare, carry(bare, payloads)
         tree = self.tree
         self._settle(
@@ -93,6 +95,10 @@ class TreeFunctions(EntryFunctions):
         self.address = self.packed.address
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
         self._build()
+
+    def actuated(self, tree: RigidTree, description: RobotDescription) -> RigidTree:
+        """The tree with the coordinates that have an actuator marked."""
+        return with_actuation(tree, description, ())
 
     def _build(self) -> None:
         """What other formulations make beside the tree."""
@@ -313,7 +319,11 @@ class TreeFunctions(EntryFunctions):
         """This robot with the joints of `build_tree(loose=True)`, by the recursions of articulated bodies."""
         formulation = replace(self.description.formulation, method="articulated")
         same = replace(self.description, formulation=formulation)
-        return Robot(TreeFunctions(same, self.payloads, self.sections, self.changes, loose=True))
+        return Robot(self.loosened(same))
+
+    def loosened(self, description: RobotDescription) -> TreeFunctions:
+        """The functions of `loose`."""
+        return TreeFunctions(description, self.payloads, self.sections, self.changes, loose=True)
 
     @cached_property
     def _loosened(self) -> LooseJoints:

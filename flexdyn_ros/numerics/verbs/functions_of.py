@@ -65,11 +65,12 @@ def dynamics(module: str, prepare: Callable, displace: Callable, balance: Callab
 
 
 def balance_of(module: str, inverse: Callable, load: Callable) -> Callable:
-    """M a + h - tau - sum J^T w as a kernel, tau (0,) where there is none."""
+    """M a + h - tau - sum J^T w as a kernel, tau (0,) where there is none; efforts behind those of the
+    velocities drive what is around a family."""
 
     def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
         inverse(address, work, q, v, a, out)
-        for i in range(tau.shape[0]):
+        for i in range(min(tau.shape[0], out.shape[0])):
             out[i] -= tau[i]
         if bodies.shape[0] > 0:
             for i in range(out.shape[0]):

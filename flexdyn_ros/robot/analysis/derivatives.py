@@ -32,7 +32,8 @@ def inverse_derivatives_of(
     """`Robot.inverse_dynamics_derivatives`."""
     robot, nv = functions.robot, functions.nv
     motion: dict[str, object] = {"q": (q, functions.nq), "v": (v, nv), "a": (a, nv)}
-    direct = functions.effort_names == functions.v_names
+    # efforts of coordinates come first: others, of elements, are 0
+    direct = functions.effort_names[:nv] == functions.v_names
     if not direct:  # B(q) tau: the slopes of B belong to those of tau
         motion["tau"] = (robot.inverse_dynamics(q, v, a, wrenches), functions.nu)
     rows = rows_with_wrenches(wrenches, **motion)
@@ -42,6 +43,9 @@ def inverse_derivatives_of(
     if not direct:
         B = robot.actuation_matrix(rows.take("q"))
         dq, dv, da = (np.linalg.solve(B, x) for x in (dq, dv, da))
+    elif functions.nu > nv:
+        none = np.zeros((rows.count, functions.nu - nv, nv))
+        dq, dv, da = (np.concatenate([x, none], axis=1) for x in (dq, dv, da))
     shape = (*rows.shape, functions.nu, nv)
     return dq.reshape(shape), dv.reshape(shape), da.reshape(shape)
 

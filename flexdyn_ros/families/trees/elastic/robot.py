@@ -82,6 +82,9 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
             warnings=inner.warnings,
         )
         self.payloads = self.tree.payloads
+        self.elements = inner.robot.elements
+        if self.elements:
+            self.offers = (*self.offers, "elements", "element_names", "element_forces")
         self._motions: list[tuple[Motion, Motion]] = []
 
     @property
@@ -200,6 +203,16 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         q, v, a = numbers(q, "q", self.nq), numbers(v, "v", self.nv), numbers(a, "a", self.nv)
         nq, nv = self.tree.nq, self.tree.nv
         return self.tree.joint_reactions(q[..., :nq], v[..., :nv], a[..., :nv], wrenches)
+
+    @property
+    def element_names(self) -> tuple[str, ...]:
+        """Names of springs and dampers between frames."""
+        return tuple(element.name for element in self.elements)
+
+    def element_forces(self, q: np.ndarray, v: np.ndarray) -> Any:
+        """What they do; see `ElementTreeFunctions.element_forces`."""
+        q, v = numbers(q, "q", self.nq), numbers(v, "v", self.nv)
+        return self.tree.robot.element_forces(q[..., : self.tree.nq], v[..., : self.tree.nv])
 
     # ---- for exporters ----
 

@@ -162,10 +162,10 @@ class FlexibleLinks:
         beam = self.beams[link]
         return _rigid(self._undeformed(beam)).seen_from(beam.frame)
 
-    def undeformed_tip(self, link: str) -> Placement:
-        """The frame LINK/tip of a straight link, in the link frame."""
+    def undeformed(self, link: str, station: float) -> Placement:
+        """The frame of a section of a straight link, in the link frame."""
         beam = self.beams[link]
-        return Placement(beam.frame.R, beam.frame.p + beam.frame.R @ beam.centre(1.0))
+        return Placement(beam.frame.R, beam.frame.p + beam.frame.R @ beam.centre(station))
 
     def _undeformed(self, beam: AnyLink) -> np.ndarray:
         """Pseudo-inertia of the undeformed link about the beam's root, as the equations have it."""
@@ -236,7 +236,7 @@ class FlexibleLinks:
     def _hung(self, link: str) -> np.ndarray:
         """Pseudo-inertia of all that hangs on the tip at the zero pose, about the tip, beam axes."""
         beam = self.beams[link]
-        tip = self.undeformed_tip(link)
+        tip = self.undeformed(link, 1.0)
         total = RigidInertia.zero()
         for joint in self.description.children_of(link):
             if beam.attach[joint.name] == 1.0:

@@ -18,6 +18,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
+from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import FlexibleLinks, FlexibleTables
@@ -233,7 +234,11 @@ class TreeDraft:
                 self.elastic.attach(self, link, body, placement)
             else:
                 self.add_frame(link, body, placement)
-                self.add_frame(f"{link}/tip", body, placement @ self.elastic.undeformed_tip(link))
+                self.add_frame(f"{link}/tip", body, placement @ self.elastic.undeformed(link, 1.0))
+                for name in self.elastic.sections:
+                    of, station = section_of(name)
+                    if of == link and station is not None:
+                        self.add_frame(name, body, placement @ self.elastic.undeformed(link, station))
                 own = self.elastic.rigid_inertia(link).seen_from(placement)
                 self.bodies[body].inertia = self.bodies[body].inertia + own
             return

@@ -1,0 +1,1 @@
+"""Trees with elements between frames: springs, dampers, cylinders, around the verbs of the tree."""

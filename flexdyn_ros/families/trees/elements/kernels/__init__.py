@@ -1,0 +1,1 @@
+"""Kernels of the layer of elements around a tree."""

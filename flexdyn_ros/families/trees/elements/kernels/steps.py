@@ -1,0 +1,265 @@
+"""Fixed steps of a tree with elements: a layer around the functions of the tree (numerics/stepping/table.py).
+
+A step that is implicit in the stiffness k and the damping d of an element adds c J' J to the mass matrix,
+J' = LINE carried to the coordinates and c = h d + h^2 k: a row of one small system over the factors of the
+tree. With A the tree's own matrix and a0 its answer without these rows,
+
+    (1 + S J A^-1 J' S) z = S J a0,    a = a0 - A^-1 J' S z,    S = sqrt(c)
+
+(Woodbury 1950), symmetric and positive definite. The tree's function is affine in the force, so that A^-1 J'
+is the difference of two of its answers, of forces of one size; each row costs one pass of order n. What
+servos and stops add to an element that is driven is such a row too, and so is the inertia L L' of one that
+has mass: rows L' J with S = 1.
+
+Work memory: that of the tree's functions, then what `own_work` cuts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
+from flexdyn_ros.families.trees.rigid.kernels import views
+from flexdyn_ros.multibody.elements.kernels import law as at
+from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.stepping import table as motion
+
+from .views import (
+    COUNT,
+    DRIVEN_BY,
+    HEAVY,
+    INERTIA,
+    LAW,
+    ROWS,
+    STEPS,
+    STEPS_WORK,
+    WEIGHT,
+    carry,
+    carry_line,
+    header_of,
+    observe_elements,
+    results_of,
+    row_of,
+)
+from .weights import WEIGHT_ROWS, add_energies, carry_weights, factor_inertia, weigh_elements
+
+
+def elements_steps_size(inner: int, count: int, heavy: int, nv: int) -> int:
+    """Numbers of work memory, of which the tree's functions take `inner`."""
+    return inner + _own_size(count, count + WEIGHT_ROWS * heavy, nv)
+
+
+@kernel(forceinline=True)
+def _own_size(n, m, nv):
+    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 2 * m
+
+
+@kernel(forceinline=True)
+def most_rows(head):
+    """Rows that the small system may have."""
+    return head[COUNT] + WEIGHT_ROWS * head[HEAVY]
+
+
+@kernel(forceinline=True)
+def own_work(head, work):
+    """Rows of the elements, twice; a wrench (6); two vectors (nv,), flat; a matrix (12, 12); J and A^-1 J'
+    (m, nv), a matrix (m, m) and two vectors (m,), flat, for m rows at most."""
+    n, nv = head[COUNT], head[views.NV]
+    size = _own_size(n, most_rows(head), nv)
+    own = floats_at(work + 8 * head[STEPS_WORK], size)
+    rest = tail(own, 2 * ROWS * n)
+    return (
+        window(own, 0, ROWS * n),
+        window(own, ROWS * n, ROWS * n),
+        window(rest, 0, 6),
+        window(rest, 6, 2 * nv),
+        window(rest, 6 + 2 * nv, 144).reshape(12, 12),
+        tail(rest, 150 + 2 * nv),
+    )
+
+
+@kernel(forceinline=True)
+def tree_function(head, place):
+    """Address of one of the tree's own functions."""
+    return motion.table_at(head[STEPS])[place]
+
+
+@callback(motion.ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/stepping/table.py; k and d are the slopes that the elements' laws name."""
+    head = header_of(robot)
+    n, nv = head[COUNT], head[views.NV]
+    m = most_rows(head)
+    rows, _, wrench, vectors, L, rest = own_work(head, work)
+    memory = floats_at(work, head[WORK_SIZE])
+    f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
+    J, X = window(rest, 0, m * nv), window(rest, m * nv, m * nv)
+    given, found = floats_at(force, nv), floats_at(a, nv)
+    place, speed = floats_at(q, head[views.NQ]), floats_at(v, nv)
+    for i in range(nv):
+        f[i], trial[i] = given[i], 0.0
+    if head[HEAVY] > 0:
+        weigh_elements(robot, memory, place, speed, trial, 1.0, rows, INERTIA)
+        carry_weights(robot, memory, rows, -1.0, wrench, f)
+    observe_elements(robot, memory, place, speed, rows, LAW)
+    for i in range(n):
+        own, line = results_of(rows, i), window(J, i * nv, nv)
+        for k in range(nv):
+            line[k] = 0.0
+        carry_line(robot, memory, rows, i, 1.0, wrench, line)
+        effort = own[at.EFFORT] - h * own[at.STIFFNESS] * own[at.RATE]
+        for k in range(nv):
+            f[k] += effort * line[k]
+    size = 1.0
+    for k in range(nv):
+        trial[k] = f[k]
+        size = max(size, abs(f[k]))
+    # the rows that weigh something, moved to the front
+    weights = tail(rest, 2 * m * nv + m * m)
+    chosen = 0
+    for i in range(n):
+        own, row = results_of(rows, i), row_of(head, i)
+        c = h * (own[at.DAMPING] + h * own[at.STIFFNESS])
+        if row[DRIVEN_BY] >= 0:
+            c += floats_at(extra + 8 * (nv + row[DRIVEN_BY]), 1)[0]
+        if c > 0.0:
+            weights[chosen] = np.sqrt(c)
+            for k in range(nv):
+                J[chosen * nv + k] = J[i * nv + k]
+            chosen += 1
+    for i in range(n):
+        if row_of(head, i)[INERTIA] != 0:
+            factor_inertia(robot, rows, i, L)
+            for r in range(12):
+                if L[r, r] > 0.0:
+                    line, given_by = window(J, chosen * nv, nv), window(rows, ROWS * i + WEIGHT, 12)
+                    for k in range(nv):
+                        line[k] = 0.0
+                    for k in range(12):
+                        given_by[k] = L[k, r]
+                    carry(robot, memory, rows, i, 1.0, given_by, wrench, line)
+                    weights[chosen] = 1.0
+                    chosen += 1
+    function = tree_function(head, motion.ACCELERATE)
+    motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
+    if chosen > 0:
+        solve_rows(head, (robot, work, t, q, v, extra, h), size, chosen, f, trial, J, X, rest, found)
+    return 0
+
+
+@kernel
+def solve_rows(head, state, size, n, f, trial, J, X, rest, a):
+    """Let n rows J of the elements, weighed, act on accelerations a that were found without them."""
+    robot, work, t, q, v, extra, h = state
+    nv, m = head[views.NV], most_rows(head)
+    G = window(rest, 2 * m * nv, n * n).reshape(n, n)
+    weights = tail(rest, 2 * m * nv + m * m)
+    z = window(weights, m, n)
+    function = tree_function(head, motion.ACCELERATE)
+    for i in range(n):
+        answer = window(X, i * nv, nv)
+        for k in range(nv):
+            trial[k] = f[k] + size * J[i * nv + k]
+        arguments = (robot, work, t, q, v, address_of(trial), extra, h, address_of(answer))
+        motion.call_accelerate(function, arguments)
+        for k in range(nv):
+            answer[k] = (answer[k] - a[k]) / size
+    for i in range(n):
+        z[i] = 0.0
+        for k in range(nv):
+            z[i] += weights[i] * J[i * nv + k] * a[k]
+        for j in range(i + 1):
+            s = 0.0
+            for k in range(nv):
+                s += 0.5 * (J[i * nv + k] * X[j * nv + k] + J[j * nv + k] * X[i * nv + k])
+            G[i, j] = weights[i] * s * weights[j]
+            G[j, i] = G[i, j]
+        G[i, i] += 1.0
+    if not cholesky(G, n):
+        for k in range(nv):
+            a[k] = np.nan
+        return
+    cholesky_solve(G, n, z)
+    for i in range(n):
+        for k in range(nv):
+            a[k] -= weights[i] * z[i] * X[i * nv + k]
+
+
+@callback(motion.LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See numerics/stepping/table.py."""
+    head = header_of(robot)
+    nv, memory = head[views.NV], floats_at(work, head[WORK_SIZE])
+    rows, then, _, _, _, _ = own_work(head, work)
+    taken = motion.call_losses(tree_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
+    place = floats_at(q, head[views.NQ])
+    observe_elements(robot, memory, place, floats_at(mean, nv), then, LAW)
+    observe_elements(robot, memory, place, floats_at(speed, nv), rows, LAW)
+    for i in range(head[COUNT]):
+        taken += results_of(rows, i)[at.RESISTANCE] * results_of(then, i)[at.RATE]
+    return taken
+
+
+@callback(motion.ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See numerics/stepping/table.py."""
+    head = header_of(robot)
+    rows, memory = own_work(head, work)[0], floats_at(work, head[WORK_SIZE])
+    motion.call_energies(tree_function(head, motion.ENERGIES), (robot, work, t, q, v, out))
+    found = floats_at(out, 3)
+    observe_elements(robot, memory, floats_at(q, head[views.NQ]), floats_at(v, head[views.NV]), rows, LAW)
+    for i in range(head[COUNT]):
+        found[2] += results_of(rows, i)[at.ENERGY]
+    still = window(own_work(head, work)[3], 0, head[views.NV])
+    add_energies(
+        robot, memory, rows, still, floats_at(q, head[views.NQ]), floats_at(v, head[views.NV]), found
+    )
+    return 0
+
+
+@callback(motion.OBSERVE_SIGNATURE)
+def observe(robot, work, q, v, position, speed):
+    """See numerics/stepping/table.py; coordinates, then the elements that are driven."""
+    head = header_of(robot)
+    nv = head[views.NV]
+    places, rates = floats_at(q, head[views.NQ]), floats_at(v, nv)
+    at_q = ints_at(head[views.INTS] + 32 * head[views.NB], nv)
+    for i in range(nv):
+        floats_at(position, nv)[i] = places[at_q[i]] if at_q[i] >= 0 else 0.0
+        floats_at(speed, nv)[i] = rates[i]
+    rows, memory = own_work(head, work)[0], floats_at(work, head[WORK_SIZE])
+    observe_elements(robot, memory, places, rates, rows, LAW)
+    for i in range(head[COUNT]):
+        own, driven = results_of(rows, i), row_of(head, i)[DRIVEN_BY]
+        if driven >= 0:
+            floats_at(position + 8 * (nv + driven), 1)[0] = own[at.COORDINATE]
+            floats_at(speed + 8 * (nv + driven), 1)[0] = own[at.RATE]
+    return 0
+
+
+@callback(motion.EXERT_SIGNATURE)
+def exert(robot, work, q, effort, force):
+    """See numerics/stepping/table.py."""
+    head = header_of(robot)
+    nv, places, forces = head[views.NV], floats_at(q, head[views.NQ]), floats_at(force, head[views.NV])
+    rows, _, wrench, vectors, _, _ = own_work(head, work)
+    still, memory = window(vectors, 0, nv), floats_at(work, head[WORK_SIZE])
+    for i in range(nv):
+        still[i] = 0.0
+        forces[i] += floats_at(effort, nv)[i]
+    observe_elements(robot, memory, places, still, rows, LAW)
+    for i in range(head[COUNT]):
+        driven = row_of(head, i)[DRIVEN_BY]
+        if driven >= 0:
+            share = floats_at(effort + 8 * (nv + driven), 1)[0]
+            carry_line(robot, memory, rows, i, share, wrench, forces)
+    return 0
+
+
+#: beside those of the tree
+AROUND = {motion.ACCELERATE: accelerate, motion.LOSSES: losses, motion.ENERGIES: energies}
+DRIVEN = {motion.OBSERVE: observe, motion.EXERT: exert}

@@ -1,0 +1,224 @@
+"""What elements that have mass take: wrenches of their motion, columns of M, energies and momenta."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.trees.flexible.kernels import views as flexible
+from flexdyn_ros.families.trees.flexible.kernels.kinematics import flexible_jacobian
+from flexdyn_ros.families.trees.flexible.kernels.nodes import place_node
+from flexdyn_ros.families.trees.flexible.kernels.section import accelerate_section, velocity_section
+from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible, open_flexible
+from flexdyn_ros.families.trees.rigid.kernels import rnea, views
+from flexdyn_ros.families.trees.rigid.kernels.views import open_tree, prepare
+from flexdyn_ros.multibody.elements.kernels import law as at
+from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn, unturn
+from flexdyn_ros.numerics.compiling.callbacks import address_of
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
+
+from .views import (
+    ACCELERATION,
+    BASE_NODE,
+    COUNT,
+    END_NODE,
+    HEAVY,
+    INERTIA,
+    NUMBERS,
+    NUMBERS_AT,
+    OWN,
+    ROWS,
+    WEIGHT,
+    carry,
+    header_of,
+    move_elements,
+    row_of,
+)
+
+
+@kernel
+def accelerate_nodes(model, data, q, v, a):
+    """OMEGA, ALPHA and ACCELERATION of all nodes, their own axes; the outward pass of the tree's recursive
+    Newton-Euler algorithm."""
+    tree = model.tree
+    for b in range(1, tree.nb):
+        place_node(model, data, b, q)
+        below = window(data.tree.bodies, tree.parent[b] * views.BODY_ROWS, views.BODY_ROWS)
+        own = window(data.tree.bodies, b * views.BODY_ROWS, views.BODY_ROWS)
+        first, kind = tree.v_index[b], tree.joint_type[b]
+        if kind == flexible.SECTION:
+            velocity_section(model, data, b, q, v)
+            accelerate_section(model, data, b, a)
+        elif kind == FREE:
+            rnea.move_free(below, own, window(v, first, 6), window(a, first, 6))
+        elif kind == flexible.FIXED:
+            rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
+        elif kind == REVOLUTE:
+            rnea.move_revolute(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+        else:
+            rnea.move_prismatic(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+
+
+@kernel
+def keep_acceleration(own, placement, out):
+    """Accelerations (6,) = (angular; linear less gravity) of a frame with `placement` in a node, frame
+    axes."""
+    r = load9(placement, 0)
+    px, py, pz = load3(placement, 9)
+    wx, wy, wz = load3(own, views.OMEGA)
+    ax, ay, az = load3(own, views.ALPHA)
+    lx, ly, lz = load3(own, views.ACCELERATION)
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    lx, ly, lz = add_cross(lx, ly, lz, wx, wy, wz, ux, uy, uz)
+    lx, ly, lz = add_cross(lx, ly, lz, ax, ay, az, px, py, pz)
+    ax, ay, az = unturn(r, ax, ay, az)
+    lx, ly, lz = unturn(r, lx, ly, lz)
+    store3(out, 0, ax, ay, az)
+    store3(out, 3, lx, ly, lz)
+
+
+@kernel
+def turn_to_world(motion, acceleration):
+    """Turn accelerations (6,) from the axes of a frame to those of the world."""
+    r = load9(motion, at.ROTATION)
+    ax, ay, az = load3(acceleration, 0)
+    lx, ly, lz = load3(acceleration, 3)
+    ax, ay, az = turn(r, ax, ay, az)
+    lx, ly, lz = turn(r, lx, ly, lz)
+    store3(acceleration, 0, ax, ay, az)
+    store3(acceleration, 3, lx, ly, lz)
+
+
+@kernel
+def weigh_elements(address, memory, q, v, a, gravity_scale, rows, inertia):
+    """Write the motion of the frames of all elements, their accelerations, and what their masses take;
+    inertia: column of the C functions for this number type."""
+    head = header_of(address)
+    model = open_flexible(address)
+    data = carve_flexible(memory, model.tree.nb, model.tree.nq, model.tree.nv)
+    prepare(model.tree, data.tree, gravity_scale)
+    accelerate_nodes(model, data, q, v, a)
+    for i in range(head[COUNT]):
+        row = row_of(head, i)
+        if row[INERTIA] != 0:
+            numbers = floats_at(head[NUMBERS] + 8 * row[NUMBERS_AT], OWN)
+            kept = window(rows, ROWS * i + ACCELERATION, at.ACCELERATION)
+            for k in range(2):
+                node = row[BASE_NODE] if k == 0 else row[END_NODE]
+                own = window(data.tree.bodies, views.BODY_ROWS * node, views.BODY_ROWS)
+                keep_acceleration(own, window(numbers, 12 * k, 12), window(kept, 6 * k, 6))
+    move_elements(address, memory, q, v, rows)
+    for i in range(head[COUNT]):
+        row = row_of(head, i)
+        if row[INERTIA] != 0:
+            own = tail(rows, ROWS * i)
+            turn_to_world(window(own, 0, at.FRAME), window(own, ACCELERATION, 6))
+            turn_to_world(window(own, at.FRAME, at.FRAME), window(own, ACCELERATION + 6, 6))
+            call(head, i, rows, inertia)
+
+
+@kernel(forceinline=True)
+def call(head, i, rows, inertia):
+    """Let element i write what its mass takes, from motion and accelerations in its rows."""
+    row, own = row_of(head, i), tail(rows, ROWS * i)
+    numbers = head[NUMBERS] + 8 * (row[NUMBERS_AT] + OWN)
+    pushed, weight = address_of(tail(own, ACCELERATION)), address_of(tail(own, WEIGHT))
+    at.call_inertia(row[inertia], (numbers, address_of(own), pushed, weight))
+
+
+@kernel
+def carry_weights(address, memory, rows, share, wrench, force):
+    """force (nv,) += share times what masses take, after `weigh_elements`."""
+    head = header_of(address)
+    for i in range(head[COUNT]):
+        if row_of(head, i)[INERTIA] != 0:
+            wrenches = window(rows, ROWS * i + WEIGHT + at.WRENCHES, 12)
+            carry(address, memory, rows, i, share, wrenches, wrench, force)
+
+
+@kernel
+def hold_still(rows, i):
+    """Velocities and accelerations of the frames of element i become zero."""
+    own = tail(rows, ROWS * i)
+    for k in range(6):
+        own[at.VELOCITY + k], own[at.FRAME + at.VELOCITY + k] = 0.0, 0.0
+    for k in range(at.ACCELERATION):
+        own[ACCELERATION + k] = 0.0
+
+
+@kernel
+def add_masses(address, memory, rows, wrench, J, column, M):
+    """M (nv, nv) += what the masses of elements add, after `weigh_elements`; J (12, nv) and column (nv,) are
+    scratch.
+
+    What a mass takes is linear in the accelerations of the frames, so that column j is what it takes where
+    these are column j of the frames' Jacobians, and nothing moves.
+    """
+    head = header_of(address)
+    nv = head[views.NV]
+    for i in range(head[COUNT]):
+        row, own = row_of(head, i), tail(rows, ROWS * i)
+        if row[INERTIA] != 0:
+            numbers = floats_at(head[NUMBERS] + 8 * row[NUMBERS_AT], OWN)
+            flexible_jacobian(address, memory, row[BASE_NODE], window(numbers, 9, 3), J[0:6])
+            flexible_jacobian(address, memory, row[END_NODE], window(numbers, 21, 3), J[6:12])
+            hold_still(rows, i)
+            for j in range(nv):
+                for k in range(12):
+                    own[ACCELERATION + k] = J[k, j]
+                for k in range(nv):
+                    column[k] = 0.0
+                call(head, i, rows, INERTIA)
+                carry(address, memory, rows, i, 1.0, window(own, WEIGHT + at.WRENCHES, 12), wrench, column)
+                for k in range(nv):
+                    M[k, j] += column[k]
+
+
+@kernel
+def add_energies(address, memory, rows, still, q, v, found):
+    """found (3,) += kinetic and gravity energy of the masses of elements; still (nv,) is scratch."""
+    head = header_of(address)
+    if head[HEAVY] == 0:
+        return
+    for i in range(head[views.NV]):
+        still[i] = 0.0
+    weigh_elements(address, memory, q, v, still, 1.0, rows, INERTIA)
+    fall = open_tree(address).gravity
+    for i in range(head[COUNT]):
+        if row_of(head, i)[INERTIA] != 0:
+            own = tail(rows, ROWS * i + WEIGHT)
+            found[0] += own[at.KINETIC]
+            for k in range(3):
+                found[1] -= fall[k] * own[at.FIRST_MOMENT + k]
+
+
+@kernel
+def factor_inertia(address, rows, i, L):
+    """L (12, 12) with L L' the inertia of element i by the accelerations of its frames, which stand still
+    from here on; columns of nothing are 0 (Cholesky of a semidefinite matrix)."""
+    head, own = header_of(address), tail(rows, ROWS * i)
+    hold_still(rows, i)
+    largest = 0.0
+    for j in range(12):
+        for k in range(12):
+            own[ACCELERATION + k] = 1.0 if k == j else 0.0
+        call(head, i, rows, INERTIA)
+        for k in range(12):
+            L[k, j] = own[WEIGHT + at.WRENCHES + k]
+        largest = max(largest, L[j, j])
+    for j in range(12):
+        d = L[j, j]
+        for k in range(j):
+            d -= L[j, k] * L[j, k]
+        root = np.sqrt(d) if d > 1e-14 * largest else 0.0
+        for r in range(12):
+            x = L[r, j]
+            for k in range(j):
+                x -= L[r, k] * L[j, k]
+            L[r, j] = 0.0 if r < j or root == 0.0 else x / root
+
+
+#: rows of J' L that an element with mass may have
+WEIGHT_ROWS = 12

@@ -1,0 +1,200 @@
+"""Elements in a tree: the nodes that carry their ends, and the numbers that the kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.elements.lines import WORLD
+from flexdyn_ros.families.packing import Header
+from flexdyn_ros.families.trees.elements.kernels import views as layout
+from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
+from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.multibody.elements.kind import ElementKind
+from flexdyn_ros.multibody.elements.registry import elements_of
+from flexdyn_ros.numerics.algebra.placement import Placement
+from flexdyn_ros.numerics.compiling.callbacks import Callback
+from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.stations import section_of
+
+
+class End(NamedTuple):
+    """The node of a tree that carries an end of an element (0: the world), and its placement there."""
+
+    node: int
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element: its kind and record, its ends, and the numbers of its law."""
+
+    kind: ElementKind
+    record: Any
+    base: End
+    end: End
+    numbers: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """As the description has it."""
+        return str(self.record.name)
+
+    @property
+    def has_mass(self) -> bool:
+        """Whether it has mass."""
+        return self.kind.has_mass(self.record)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """NAME/coefficient."""
+        return tuple(
+            Parameter(f"{self.name}/{c.name}", self.numbers[c.place], c.unit, 0.0)
+            for c in self.kind.coefficients(self.record)
+        )
+
+    def changed(self, values: Mapping[str, float]) -> Element:
+        """With other values of its parameters."""
+        numbers = list(self.numbers)
+        for c in self.kind.coefficients(self.record):
+            numbers[c.place] = float(values.get(f"{self.name}/{c.name}", numbers[c.place]))
+        return replace(self, numbers=tuple(numbers))
+
+
+def changed_elements(elements: Iterable[Element], values: Mapping[str, float]) -> tuple[Element, ...]:
+    """Elements with other values of parameters, by their names; those of other things are passed over."""
+    return tuple(element.changed(values) for element in elements)
+
+
+def sections_of(description: RobotDescription) -> tuple[str, ...]:
+    """The stations LINK@s that elements hang on."""
+    ends = (name for _, record in elements_of(description) for name in (record.base, record.end))
+    return tuple(dict.fromkeys(name for name in ends if section_of(name)[0]))
+
+
+def placed_elements(description: RobotDescription, tree: RigidTree) -> tuple[Element, ...]:
+    """The elements of a description in its tree, whose frames hold their stations.
+
+    Raises
+    ------
+    DescriptionError
+        If both ends of one are on one rigid body.
+    """
+    found = []
+    for kind, record in elements_of(description):
+        base, end = (_end_of(record, which, tree) for which in ("base", "end"))
+        element = Element(kind, record, base, end, tuple(map(float, kind.numbers(record))))
+        if element.base.node == element.end.node:
+            place = description.place(record, f"{_tag(element)} '{element.name}'")
+            what = (
+                "the world"
+                if element.base.node == 0
+                else f"the body of link '{tree.body_links[element.base.node]}'"
+            )
+            place.fail(f"both ends are on {what}", "end", record.end, "a frame that moves against the base")
+        found.append(element)
+    return tuple(found)
+
+
+def _end_of(record: Any, which: str, tree: RigidTree) -> End:
+    """The end of an element that its attributes `which`, `which`_xyz and `which`_rpy say."""
+    name, turn = getattr(record, which), getattr(record, f"{which}_rpy", (0.0, 0.0, 0.0))
+    own = Placement.of(getattr(record, f"{which}_xyz"), turn)
+    if name == WORLD and WORLD not in tree.frames:
+        return End(0, own)
+    frame = tree.frames[name]
+    return End(frame.body, frame.placement @ own)
+
+
+def refuse_lengths(
+    description: RobotDescription, elements: Iterable[Element], coordinates: np.ndarray
+) -> None:
+    """DescriptionError for an element that cannot be as it is where all coordinates are zero."""
+    for element, value in zip(elements, coordinates, strict=True):
+        wrong = element.kind.refuse(element.record, float(value))
+        if wrong is not None:
+            message, attribute, expected = wrong
+            place = description.place(element.record, f"{_tag(element)} '{element.name}'")
+            place.fail(message, attribute, getattr(element.record, attribute, None), expected)
+
+
+def _tag(element: Element) -> str:
+    from flexdyn_ros.description.language.vocabulary import rule_of
+
+    return rule_of(element.kind.record).name
+
+
+class PackedElements:
+    """Keeps the memory of a tree with elements alive and hands out its address.
+
+    The header begins as that of the tree (base), so that the functions of both take the address. A rigid tree
+    is given the words of a flexible one without flexible links.
+    """
+
+    def __init__(
+        self, base: Any, tree: RigidTree, elements: tuple[Element, ...], entries: Any, own: Any
+    ) -> None:
+        m = tree.model
+        self._base, self._elements = base, elements
+        rows: list[list[int]] = []
+        numbers: list[float] = []
+        driven = 0
+        for element in elements:
+            at = len(numbers)
+            numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
+            by = driven if element.kind.driven else -1
+            driven += element.kind.driven
+            heavy = element.kind.inertia if element.has_mass else None
+            weight = 0 if heavy is None else heavy.plain.address
+            rows.append(
+                [element.base.node, element.end.node, at, by, element.kind.law.plain.address, 0, weight, 0]
+            )
+        table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
+        #: the arrays of floats that kernels read and parameters change
+        self.floats = (*base.floats, floats)
+        self._header = Header(*base.header.words, size=layout.ELEMENTS_HEADER)
+        self.address = self._header.address
+        if base.header.words.size == HEADER:
+            # no flexible links: no numbers, and no node that carries one
+            no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
+            links = {flexible_views.LINK_INTS: no_links, flexible_views.LINK_FLOATS: np.zeros(1)}
+            self._header.put(links | {flexible_views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
+        words = {
+            layout.COUNT: len(elements),
+            layout.TABLE: table,
+            layout.NUMBERS: floats,
+            layout.HEAVY: sum(element.has_mass for element in elements),
+        }
+        self._header.put(words)
+        self._table = table
+        #: of the functions that the layer calls: their words, and themselves
+        self._functions: dict[str, tuple[tuple[int, Callback], ...]] = {
+            "balance": ((layout.BALANCE, entries.balance),),
+            "slopes": ((layout.SLOPES, entries.slopes), (layout.OWN_SLOPES, own.slopes)),
+            "bias_terms": ((layout.TERMS, entries.bias_terms),),
+            "energy": ((layout.ENERGY, entries.energy),),
+            "mass": ((layout.MASS, entries.mass),),
+            "momenta": ((layout.MOMENTA, entries.momenta),),
+        }
+        #: numbers of work memory that the kernels take
+        self.numbers = base.numbers + layout.room_size(len(elements), m.nv)
+
+    def provide(self, names: Iterable[str]) -> None:
+        """Write the addresses of what functions of the layer call, which are compiled now if need be."""
+        for name in names:
+            self._header.put({word: function.address for word, function in self._functions.get(name, ())})
+            if name == "slopes":
+                laws = [element.kind.law.tangents.address for element in self._elements]
+                self._table[layout.LAW_ON_TANGENTS :: layout.COLUMNS] = laws
+                heavy = [e.kind.inertia if e.has_mass else None for e in self._elements]
+                weights = [0 if each is None else each.tangents.address for each in heavy]
+                self._table[layout.INERTIA_ON_TANGENTS :: layout.COLUMNS] = weights
+
+    def keep_table(self, table: np.ndarray, size: int) -> None:
+        """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""
+        self._header.put({layout.STEPS: table, layout.STEPS_WORK: size})

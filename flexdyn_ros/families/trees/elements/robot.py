@@ -1,0 +1,342 @@
+"""Trees with elements between frames: springs, dampers and cylinders, around the verbs of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.families.trees.actuation import with_actuation
+from flexdyn_ros.families.trees.elements.kernels import verbs, views
+from flexdyn_ros.families.trees.elements.model import (
+    PackedElements,
+    changed_elements,
+    placed_elements,
+    refuse_lengths,
+    sections_of,
+)
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.multibody.elements.kernels import law
+from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
+from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
+from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
+from flexdyn_ros.robot.entries.observed import Head
+from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.results import Equilibrium
+from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
+
+#: entries of a tree that know no elements
+_OF_THE_TREE_ALONE = (
+    "inverse_dynamics_one", "forward_dynamics_one", "inverse_dynamics_many", "forward_dynamics_many",
+    "forward_dynamics_loaded",
+)  # fmt: skip
+
+
+class ElementStates(NamedTuple):
+    """What elements do at states, each (..., n), in the order of `element_names`.
+
+    coordinate: length [m] or angle [rad]; rate: how it changes; force: of the element by itself, along its
+    coordinate, which it drives up: springs that pull have a negative one [N or N m].
+    """
+
+    coordinate: np.ndarray
+    rate: np.ndarray
+    force: np.ndarray
+
+
+class CylinderStates(NamedTuple):
+    """Cylinders between frames, each (..., nc), in the order of the description.
+
+    length: distance of the pins [m]; rate: how it changes [m/s]; stroke: how far the rod is out [m];
+    force_limits: (..., nc, 2) least and largest force [N].
+    """
+
+    length: np.ndarray
+    rate: np.ndarray
+    stroke: np.ndarray
+    force_limits: np.ndarray
+
+
+class ElementTreeFunctions(TreeFunctions):
+    """A `TreeFunctions` with elements between its frames; the verbs of `flexdyn_ros.Robot`.
+
+        M a + h - sum J_i^T f_i(l_i, dl_i/dt) = tau + sum J_i^T u_i
+
+    with the coordinate l_i of each element, J_i its derivative, and the efforts u_i of those that are driven
+    behind the efforts of the coordinates (docs/theory/elements.md).
+    """
+
+    offers = (*TreeFunctions.offers, "elements", "element_names", "element_forces", "cylinder_states")
+
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        sections: tuple[str, ...] = (),
+        changes: tuple[tuple[str, float], ...] = (),
+        *,
+        loose: bool = False,
+        bare: RigidTree | None = None,
+    ) -> None:
+        self._is_loose = loose
+        held = tuple(dict.fromkeys((*sections_of(description), *sections)))
+        super().__init__(description, payloads, held, changes, loose=loose, bare=bare)
+
+    def actuated(self, tree: RigidTree, description: RobotDescription) -> RigidTree:
+        placed = placed_elements(description, tree)
+        ends = [(e.base.node, e.end.node) for e in placed if e.kind.driven]
+        return with_actuation(tree, description, ends)
+
+    def _build(self) -> None:
+        placed = placed_elements(self.description, self.tree)
+        self.elements = changed_elements(placed, dict(self.changes))
+        self.effort_names = self.v_names + tuple(e.name for e in self.elements if e.kind.driven)
+        self.nu = len(self.effort_names)
+        #: the tree without its elements
+        self.inner = TreeFunctions(
+            self.description, self.payloads, self.sections, self.changes, bare=self.bare
+        )
+        Robot(self.inner)
+        alone = (*_OF_THE_TREE_ALONE, "mass_matrix_one") if self._is_heavy else _OF_THE_TREE_ALONE
+        entries = {name: x for name, x in vars(self.entries).items() if name not in alone}
+        self.packed = PackedElements(self.packed, self.tree, self.elements, self.entries, verbs.pushing)
+        self.address = self.packed.address
+        self.entries = SimpleNamespace(**{**entries, **vars(verbs.layer)})
+        if not self._is_loose and not self.changes:
+            lengths = self._at(self.neutral()[None], np.zeros((1, self.nv)))[0][0, :, 0]
+            refuse_lengths(self.description, self.elements, lengths)
+
+    # ---- what the elements are ----
+
+    @property
+    def element_names(self) -> tuple[str, ...]:
+        """Names of the elements: cylinders, then springs, dampers, torsion springs."""
+        return tuple(element.name for element in self.elements)
+
+    def element_forces(self, q: np.ndarray, v: np.ndarray) -> ElementStates:
+        """Length or angle, rate and force of every element; see `ElementStates`.
+
+        Raises
+        ------
+        DimensionError, StateError
+        """
+        shape, told = self._told(q, v)
+        return ElementStates(*(told[..., i].reshape(*shape, -1) for i in range(3)))
+
+    def cylinder_states(self, q: np.ndarray, v: np.ndarray) -> CylinderStates:
+        """Length, rate, stroke and force limits of every cylinder; see `CylinderStates`.
+
+        Raises
+        ------
+        DimensionError, StateError
+        """
+        shape, told = self._told(q, v)
+        length, rate = (told[:, self._driven, i].reshape(*shape, -1) for i in range(2))
+        largest, _, least_length, _ = self._limits_of_driven
+        limits = np.broadcast_to(np.stack([-largest, largest], axis=-1), (*length.shape, 2)).copy()
+        return CylinderStates(length, rate, length - least_length, limits)
+
+    def loosened(self, description: RobotDescription) -> TreeFunctions:
+        return type(self)(description, self.payloads, self.sections, self.changes, loose=True)
+
+    @property
+    def mass(self) -> float:
+        """Mass of all links and of the cylinders [kg]."""
+        weights = (p.value for e in self.elements for p in e.parameters if p.name.endswith("_mass"))
+        return super().mass + sum(weights)
+
+    def coriolis_rows(self, rows: Rows) -> np.ndarray:
+        return DirectFunctions.coriolis_rows(self, rows) if self._is_heavy else super().coriolis_rows(rows)
+
+    def parameters_with(self, tree: RigidTree) -> tuple[Parameter, ...]:
+        placed = placed_elements(self.description, tree)
+        elements = changed_elements(placed, dict(self.changes))
+        return (*super().parameters_with(tree), *(p for each in elements for p in each.parameters))
+
+    def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        return self._probes.columns(rows)
+
+    @property
+    def regressor_one(self) -> None:
+        """None: the columns are those of robots with one parameter each."""
+        return
+
+    def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        position, speed = super().effort_motion(q, v)
+        if self.nu == self.nv:
+            return position, speed
+        shape, told = self._told(q, v)
+        lengths, rates = (told[:, self._driven, i].reshape(*shape, -1) for i in range(2))
+        return np.concatenate([position, lengths], axis=-1), np.concatenate([speed, rates], axis=-1)
+
+    def motion(self) -> Motion:
+        """What fixed compiled steps need."""
+        from flexdyn_ros.families.trees.elements.motion import elements_motion
+
+        return elements_motion(super().motion(), self.packed, self.elements, self.nv, self._limits_of_driven)
+
+    def new_head(self, *needed: str, looking: str = "", **options: Any) -> Head:
+        self.packed.provide((*needed, looking))
+        return super().new_head(*needed, looking=looking, **options)
+
+    # ---- what the elements do ----
+
+    def _at(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """At rows of q (N, nq), v (N, nv): `TOLD` numbers of each element (N, n, TOLD), and how a unit of its
+        force acts on the coordinates (N, n, nv)."""
+        n = len(self.elements)
+        told, lines = np.empty((len(q), n, verbs.TOLD)), np.empty((len(q), n, self.nv))
+
+        def call(q: np.ndarray, v: np.ndarray, told: np.ndarray, lines: np.ndarray) -> int:
+            return verbs.elements_many(self.address, np.zeros(self.packed.numbers), q, v, told, lines)
+
+        explain_status(run_in_slices(call, [q, v, told, lines]), {"q": q, "v": v})
+        return told, lines
+
+    def _told(self, q: np.ndarray, v: np.ndarray) -> tuple[tuple[int, ...], np.ndarray]:
+        """The batch, and what is told of the elements in its rows (N, n, TOLD)."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        data = {name: rows.take(name) for name in rows.names}
+        self.check(data)
+        return rows.shape, self._at(data["q"], data["v"])[0]
+
+    @cached_property
+    def _driven(self) -> np.ndarray:
+        return np.array([i for i, e in enumerate(self.elements) if e.kind.driven], dtype=np.intp)
+
+    @cached_property
+    def _limits_of_driven(self) -> np.ndarray:
+        """Largest force and rate, least and largest coordinate of what is driven (4, nc)."""
+        found = [e.kind.limits(e.record) for e in self.elements if e.kind.driven and e.kind.limits]
+        limits = np.array(found).reshape(-1, 4).T.copy()
+        limits[0] = np.where(limits[0] > 0.0, limits[0], np.inf)
+        return limits
+
+    def _push(self, rows: Rows) -> np.ndarray:
+        """Generalized force (N, nv) of all elements at rows of q, v and, where they are given, efforts."""
+        q, v = rows.take("q"), rows.take("v")
+        told, lines = self._at(q, v)
+        force = told[..., 2].copy()
+        if "tau" in rows.names:
+            force[:, self._driven] += rows.take("tau")[:, self.nv :]
+        return np.einsum("ni,nij->nj", force, lines)
+
+    @cached_property
+    def by_mass_matrix(self) -> bool:  # type: ignore[override]
+        """True also where elements have mass, which couples bodies that are not parent and child."""
+        return self._is_heavy or super().by_mass_matrix
+
+    @cached_property
+    def _is_heavy(self) -> bool:
+        return any(element.has_mass for element in self.elements)
+
+    # ---- rows of the verbs ----
+
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    ) -> None:
+        tau[:, self.nv :] = 0.0
+        own = np.empty((rows.count, self.nv))
+        if self._is_heavy:
+            data, seeing = {name: rows.take(name) for name in ("q", "v", "a")}, self.seeing(wrenches or ())
+            points = seeing.points(tuple(wrenches or ()))
+            explain_status(seeing.balances(data, points, wrench_rows(rows, wrenches), own), data)
+            tau[:, : self.nv] = own
+            return
+        self.inner.inverse_dynamics_rows(rows, wrenches, own)
+        tau[:, : self.nv] = own - self._push(rows)
+
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
+        data = {name: rows.take(name) for name in ("q", "v", "tau")}
+        self.check(data)
+        force = data["tau"][:, : self.nv] + self._push(rows)
+        # a single state stays one, so that what is wrong with it is raised
+        given = {"q": (data["q"], self.nq), "v": (data["v"], self.nv), "tau": (force, self.nv)}
+        motion = {name: (x.reshape(*rows.shape, size), size) for name, (x, size) in given.items()}
+        flat = flat_wrenches(rows, wrenches) or {}
+        loads = {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
+        self.inner.forward_dynamics_rows(rows_with_wrenches(loads, **motion), loads, a)
+
+    def partial(
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if tau is not None and self.nu != self.nv:
+            tau = numbers(tau, "tau", self.nu)
+            tau = np.einsum("...ij,...j->...i", self.actuation_matrix(q), tau)
+        return super().partial(q, v, tau, a, given, wrenches)
+
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """B (..., nv, nu): the identity, then d(length)/dq of each cylinder."""
+        if self.nu == self.nv:
+            return super().actuation_matrix(q, out=out)
+        rows = Rows({"q": (q, self.nq)})
+        B = check_out(out, (*rows.shape, self.nv, self.nu), rows)
+        self.check({"q": rows.take("q")})
+        lines = self._at(rows.take("q"), np.zeros((rows.count, self.nv)))[1][:, self._driven]
+        B[..., : self.nv] = np.eye(self.nv)
+        B[..., self.nv :] = np.swapaxes(lines, 1, 2).reshape(*rows.shape, self.nv, -1)
+        return B
+
+    def rest(
+        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> Equilibrium:
+        if self.nu == self.nv:
+            return super().rest(q, tau, held, wrenches)
+        still, robot, nv = np.zeros(self.nv), self.robot, self.nv
+
+        def stiffness(q: np.ndarray) -> np.ndarray:
+            motion = {"q": (q, self.nq), "v": (still, nv), "a": (still, nv), "tau": (tau, self.nu)}
+            return self.slopes_rows(rows_with_wrenches(wrenches, **motion), wrenches)[0][0]
+
+        statics = Statics(
+            load=lambda q: (
+                robot.inverse_dynamics(q, still, still, wrenches)[:nv]
+                - robot.actuation_matrix(q)[:, nv:] @ tau[nv:]
+            ),
+            stiffness=stiffness,
+            mass=robot.mass_matrix,
+            move=lambda q, dq: robot.integrate(q, dq, 1.0),
+        )
+        found = find_equilibrium(statics, q, tau[:nv], held)
+        return found._replace(tau=np.concatenate([found.tau, tau[nv:]]))
+
+    # ---- for exporters ----
+
+    @property
+    def kernels(self) -> InterpretedKernels | None:
+        """The tree's kernels with the forces of the elements; None where some of these are driven."""
+        if self.nu != self.nv:
+            return None
+        tree, nv = self.inner.kernels, self.nv
+        assert tree is not None
+
+        def inverse(address: int, work: Any, q: np.ndarray, v: Any, a: np.ndarray, tau: np.ndarray) -> None:
+            memory, rows, wrench, _ = views.room_of(address, work)
+            force = np.zeros(nv, dtype=tau.dtype)
+            views.move_elements(address, memory, q, v, rows)
+            for i, element in enumerate(self.elements):
+                own = rows[views.ROWS * i : views.ROWS * (i + 1)]
+                motion, results = own[: law.MOTION], own[law.MOTION :]
+                element.kind.law.kernel(views.numbers_of(address, i, len(element.numbers)), motion, results)
+            views.carry_elements(address, memory, rows, wrench, force)
+            tree.prepare(address, work)
+            tree.inverse(address, work, q, v, a, tau)
+            tau -= force
+
+        return InterpretedKernels(tree.prepare, inverse, tree.mass, tree.frames)

@@ -1,0 +1,61 @@
+"""Cylinders between two points that exert the force they are told: ideal, or electric with a largest speed
+(docs/theory/elements.md)."""
+
+from __future__ import annotations
+
+from math import inf
+
+from flexdyn_ros.description.elements.lines import DrivenCylinder
+from flexdyn_ros.multibody.elements.kernels.lines import DRIVE, SWINGING_MASSES
+from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
+
+#: how far the length where all coordinates are zero may lie outside the stroke, from rounding [m]
+_ROUNDING = 1e-9
+
+
+def _outside_stroke(record: DrivenCylinder, length: float) -> tuple[str, str, str] | None:
+    longest = record.minimum_length + record.stroke
+    if record.minimum_length - _ROUNDING <= length <= longest + _ROUNDING:
+        return None
+    message = f"where all coordinates are zero the pins are {length:.6g} m apart"
+    return message, "minimum_length", f"a length from {record.minimum_length:g} to {longest:g} m"
+
+
+def _limits(record: DrivenCylinder) -> tuple[float, float, float, float]:
+    speed = inf if record.electric is None else record.electric.speed
+    return record.largest_force, speed, record.minimum_length, record.minimum_length + record.stroke
+
+
+def _numbers(record: DrivenCylinder) -> list[float]:
+    parts = (record.barrel, record.rod)
+    return [x for part in parts for x in ((part.mass, part.com, part.inertia) if part else (0.0, 0.0, 0.0))]
+
+
+def _has_mass(record: DrivenCylinder) -> bool:
+    return record.barrel is not None or record.rod is not None
+
+
+def _coefficients(record: DrivenCylinder) -> tuple[Coefficient, ...]:
+    found = []
+    for i, (name, part) in enumerate((("barrel", record.barrel), ("rod", record.rod))):
+        if part is not None:
+            found += [
+                Coefficient(f"{name}_mass", "kg", 3 * i),
+                Coefficient(f"{name}_inertia", "kg m2", 3 * i + 2),
+            ]
+    return tuple(found)
+
+
+KINDS = (
+    ElementKind(
+        record=DrivenCylinder,
+        law=DRIVE,
+        inertia=SWINGING_MASSES,
+        has_mass=_has_mass,
+        numbers=_numbers,
+        coefficients=_coefficients,
+        refuse=_outside_stroke,
+        driven=True,
+        limits=_limits,
+    ),
+)

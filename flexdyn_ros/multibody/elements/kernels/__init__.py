@@ -1,0 +1,1 @@
+"""Kernels of elements between two frames: what they are asked (`law`), and those of lines and axes."""

@@ -1,0 +1,58 @@
+"""What the package knows of a kind of element: one record of data and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from flexdyn_ros.multibody.elements.kernels.law import Law
+
+
+class Coefficient(NamedTuple):
+    """A number that the element's force is linear in: its parameter ELEMENT/name, and its place among the
+    numbers of the law."""
+
+    name: str
+    unit: str
+    place: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementKind:
+    """A kind of element between two frames.
+
+    Parameters
+    ----------
+    record : class made by `vocabulary.element`
+        With the attributes of `Ends`; `RobotDescription.extras[name of the element]` holds its records.
+    law : Law
+        What it does; see kernels/law.py.
+    inertia : Law, optional
+        What its mass takes, of those that have some.
+    has_mass : callable (record) -> bool
+        Whether it has any.
+    numbers : callable (record) -> sequence of float
+        The numbers that the law takes.
+    coefficients : callable (record) -> tuple of Coefficient
+        Its parameters.
+    refuse : callable (record, length) -> (message, attribute, expected) or None
+        What is wrong where all coordinates are zero, from the distance of its ends there [m].
+    driven : bool
+        Whether it is an actuator: its effort acts along its coordinate.
+    limits : callable (record) -> (effort, velocity, lower, upper)
+        Largest effort and rate, and the range of the coordinate; 0 and infinite where there is none.
+    unit : str
+        Of the coordinate, m or rad.
+    """
+
+    record: type
+    law: Law
+    inertia: Law | None = None
+    has_mass: Callable[[Any], bool] = lambda record: False
+    numbers: Callable[[Any], Sequence[float]]
+    coefficients: Callable[[Any], tuple[Coefficient, ...]] = lambda record: ()
+    refuse: Callable[[Any, float], tuple[str, str, str] | None] = lambda record, length: None
+    driven: bool = False
+    limits: Callable[[Any], tuple[float, float, float, float]] | None = None
+    unit: str = "m"

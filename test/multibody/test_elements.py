@@ -1,0 +1,117 @@
+"""Springs, dampers and cylinders between frames of trees, on random mixtures: theorems."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from mixtures import random_mixture
+
+import flexdyn_ros
+
+SEEDS = range(50)
+FAMILIES = ("rigid", "flexible")
+
+
+@cache
+def mixture(family, seed, damped=True):
+    """A random mixture, made once."""
+    return flexdyn_ros.load(random_mixture(seed, family, damped=damped))
+
+
+def state(robot, seed):
+    """q, v, a, tau of a random motion."""
+    rng = np.random.default_rng([11, seed])
+    v, a, tau = (rng.standard_normal(n) for n in (robot.nv, robot.nv, robot.nu))
+    return robot.random(rng), 0.5 * v, a, 5.0 * tau
+
+
+def largest(x):
+    return max(1.0, float(np.abs(x).max(initial=0.0)))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_forces_are_the_gradient_of_the_energy(family, seed):
+    r = mixture(family, seed, damped=False)
+    q, _, _, _ = state(r, seed)
+    still, h = np.zeros(r.nv), 1e-5
+    h_terms = r.bias_terms(q, still)
+    slope = []
+    for step in h * np.eye(r.nv):
+        ahead, behind = (r.energy(r.integrate(q, s * step, 1.0), still) for s in (1.0, -1.0))
+        slope.append((ahead.gravity + ahead.elastic - behind.gravity - behind.elastic) / (2.0 * h))
+    assert np.allclose(h_terms.gravity + h_terms.elastic, slope, rtol=0.0, atol=2e-6 * largest(slope))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_inverse_and_forward_dynamics_are_inverse(family, seed):
+    r = mixture(family, seed)
+    q, v, _, tau = state(r, seed)
+    frame = r.frame_names[-1]
+    load = {frame: np.arange(6.0)}
+    a = r.forward_dynamics(q, v, tau, load)
+    force = r.actuation_matrix(q) @ tau
+    assert np.allclose(r.inverse_dynamics(q, v, a, load)[: r.nv], force, rtol=0.0, atol=1e-9 * largest(a))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_power_is_the_rate_of_the_energy(family, seed):
+    """d(T + V)/dt = v . B tau - what dampers take, and these take."""
+    r = mixture(family, seed)
+    q, v, _, tau = state(r, seed)
+    a, h = r.forward_dynamics(q, v, tau), 1e-6
+    ahead, behind = (r.energy(r.integrate(q, v, s * h), v + s * h * a).total for s in (1.0, -1.0))
+    taken = v @ r.bias_terms(q, v).damping
+    power = v @ r.actuation_matrix(q) @ tau
+    assert taken >= -1e-12
+    assert (ahead - behind) / (2.0 * h) == pytest.approx(
+        power - taken, abs=1e-6 * largest([power, taken, *a])
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_linearization_is_that_of_forward_dynamics(family, seed):
+    r = mixture(family, seed)
+    q, v, _, tau = state(r, seed)
+    found, h, n = r.linearize(q, v, tau), 1e-6, r.nv
+    by_q, by_v, by_tau = np.empty((n, n)), np.empty((n, n)), np.empty((n, r.nu))
+    for i, step in enumerate(h * np.eye(n)):
+        ahead, behind = (r.forward_dynamics(r.integrate(q, s * step, 1.0), v, tau) for s in (1.0, -1.0))
+        by_q[:, i] = (ahead - behind) / (2.0 * h)
+        by_v[:, i] = (r.forward_dynamics(q, v + step, tau) - r.forward_dynamics(q, v - step, tau)) / (2.0 * h)
+    for i, step in enumerate(np.eye(r.nu)):
+        by_tau[:, i] = (r.forward_dynamics(q, v, tau + step) - r.forward_dynamics(q, v, tau - step)) / 2.0
+    A = found.A[n:]
+    assert np.allclose(A[:, :n], by_q, rtol=0.0, atol=1e-5 * largest(A))
+    assert np.allclose(A[:, n:], by_v, rtol=0.0, atol=1e-5 * largest(A))
+    assert np.allclose(found.B[n:], by_tau, rtol=0.0, atol=1e-8 * largest(found.B))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", SEEDS[:10])
+def test_a_batch_is_its_calls(family, seed):
+    r = mixture(family, seed)
+    states = [state(r, 100 * seed + k) for k in range(17)]
+    q, v, a, tau = (np.array(x) for x in zip(*states, strict=True))
+    for many, one in (
+        (r.inverse_dynamics(q, v, a), [r.inverse_dynamics(*x[:3]) for x in states]),
+        (r.forward_dynamics(q, v, tau), [r.forward_dynamics(x[0], x[1], x[3]) for x in states]),
+        (r.linearize(q, v, tau).A, [r.linearize(x[0], x[1], x[3]).A for x in states]),
+        (r.energy(q, v).elastic, [r.energy(x[0], x[1]).elastic for x in states]),
+        (r.actuation_matrix(q), [r.actuation_matrix(x[0]) for x in states]),
+    ):
+        assert np.allclose(many, one, rtol=0.0, atol=1e-11 * largest(many))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_cylinder_acts_along_its_length(seed):
+    """B's column is the derivative of the length; its power is force times rate."""
+    r = next(robot for k in range(seed, 50) if (robot := mixture(FAMILIES[k % 2], k)).nu > robot.nv)
+    q, v, _, _ = state(r, seed)
+    h, found = 1e-6, r.cylinder_states(q, v)
+    ahead, behind = (r.cylinder_states(r.integrate(q, v, s * h), v).length for s in (1.0, -1.0))
+    assert np.allclose((ahead - behind) / (2.0 * h), found.rate, rtol=1e-7, atol=1e-8)
+    assert np.allclose(v @ r.actuation_matrix(q)[:, r.nv :], found.rate, rtol=1e-12, atol=1e-13)
