@@ -204,6 +204,12 @@ class FamilyFunctions(ABC):
         return np.where(np.array(places) < 0, 0.0, q[..., places]), v
 
     @property
+    def effort_coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinates, then one for each element that is driven: what joint by joint commands are about.
+        Positions of the elements follow q, their rates v."""
+        return self.coordinates
+
+    @property
     def end_frame(self) -> str:
         """The frame that carries payloads, unless another one is named."""
         return self.frame_names[-1] if self.frame_names else ""

@@ -22,7 +22,7 @@ from flexdyn_ros.nodes.simulator.parameters import (
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
-from flexdyn_ros.simulation.live.simulation import Simulation, default_gains
+from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 
 
@@ -48,7 +48,7 @@ def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -
 def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
     try:
         return CommandBuffer(
-            Legs.of(robot) if robot.legs else robot,
+            Legs.of(robot) if robot.legs else Driven.of(robot),
             settings.joints,
             settings.command_interface,
             settings.command_timeout,
@@ -110,18 +110,19 @@ def initial_state(node: object, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 
 
 def servo_gains(node: object, robot: Robot, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping (nv,): parameters servo.stiffness.NAME and servo.damping.NAME, else derived from
+    """Stiffness and damping (nu,): parameters servo.stiffness.NAME and servo.damping.NAME, else derived from
     inertia and limits.
 
     Raises ParameterError if one is negative.
     """
     gains = []
     is_platform = robot.legs
-    rows = Legs.of(robot).coordinates if is_platform else [c for c in robot.coordinates if c.actuated]
+    driven = Legs.of(robot).coordinates if is_platform else Driven.of(robot).coordinates
+    rows = driven if is_platform else [c for c in driven if c.actuated]
     derive = leg_gains if is_platform else default_gains
     for family, derived in zip((STIFFNESS, DAMPING), derive(robot, q0), strict=True):
         found = declare_family(node, family, {c.name: float(derived[c.v_index]) for c in rows})
-        gain = np.zeros(robot.nv)
+        gain = np.zeros(len(driven))
         for c in rows:
             gain[c.v_index] = found[c.name]
         gains.append(gain)

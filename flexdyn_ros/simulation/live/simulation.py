@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, inf, pi
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, Setpoint
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 from flexdyn_ros.simulation.verdict import ROUNDING
+
+if TYPE_CHECKING:
+    from flexdyn_ros.robot.coordinates import Coordinate
+    from flexdyn_ros.robot.verbs import Robot
 
 #: share of what passed through the accounts below which their error is rounding
 SMALL = 1e-6
@@ -25,15 +29,35 @@ REACH = 0.1
 RESPONSE = 0.1
 
 
+class Driven(NamedTuple):
+    """What commands joint by joint are about, as `CommandBuffer` sees a robot: coordinates, and elements that
+    are driven, whose positions follow q."""
+
+    coordinates: tuple[Coordinate, ...]
+    v_names: tuple[str, ...]
+    nv: int
+
+    @staticmethod
+    def of(robot: Robot) -> Driven:
+        """Of a robot whose efforts are those of its coordinates, and of such elements."""
+        coordinates = robot.functions.effort_coordinates
+        return Driven(coordinates, tuple(c.name for c in coordinates), len(coordinates))
+
+
 def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and critical damping (nv,) of the joint servos about a configuration.
+    """Stiffness and critical damping (nu,) of the servos of joints and cylinders about a configuration.
 
     Stiffness M_ii (2 pi 10 Hz)^2, or effort limit / 0.1 (rad or m) where that is more; damping 2
     sqrt(stiffness M_ii). Zero for coordinates that are not actuated.
     """
-    inertia = np.diagonal(robot.mass_matrix(q)).copy()
-    effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in robot.coordinates])
-    actuated = np.array([c.actuated for c in robot.coordinates], dtype=bool)
+    M, driven = robot.mass_matrix(q), robot.functions.effort_coordinates
+    inertia = np.diagonal(M).copy()
+    if len(driven) > robot.nv:
+        # along an element, what a force there feels
+        lines = robot.actuation_matrix(q)[:, robot.nv :]
+        inertia = np.concatenate([inertia, 1.0 / np.einsum("ij,ij->j", lines, np.linalg.solve(M, lines))])
+    effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in driven])
+    actuated = np.array([c.actuated for c in driven], dtype=bool)
     stiffness = np.where(actuated, np.maximum(inertia * BANDWIDTH**2, effort / REACH), 0.0)
     return stiffness, 2.0 * np.sqrt(stiffness * inertia)
 
@@ -94,7 +118,7 @@ class Simulation:
     buffer : CommandBuffer
     q0, v0 : (nq,), (nv,) arrays
         State after start and reset.
-    stiffness, damping : (nv,) arrays
+    stiffness, damping : (nu,) arrays
         Gains of the servos when they are on.
     drive : PlatformDrive, optional
         What advances the stepper of a platform.
@@ -139,7 +163,7 @@ class Simulation:
         if self.fault:
             return False
         stepper = self.stepper
-        measured = stepper.q if self.drive is None else self.drive.measured(stepper)
+        measured = self._motion()[0] if self.drive is None else self.drive.measured(stepper)
         setpoint = self.buffer.setpoint(stepper.t, time.monotonic(), measured)
         if self.drive is None:
             self._obey(setpoint)
@@ -177,12 +201,21 @@ class Simulation:
             hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
             stepper.tau[:] = setpoint.effort + np.where(setpoint.gravity, hold, 0.0)
 
+    def _motion(self) -> tuple[np.ndarray, np.ndarray]:
+        """q and v, then lengths and rates of the elements that are driven."""
+        q, v, nv = self.stepper.q, self.stepper.v, self.robot.nv
+        if self.robot.nu == nv:
+            return q, v
+        position, speed = self.robot.functions.effort_motion(q, v)
+        return np.concatenate([q, position[nv:]]), np.concatenate([v, speed[nv:]])
+
     def joint_motion(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities that commands are about: of coordinates, of a platform its legs'
-        lengths."""
+        """Positions and velocities that commands are about: of coordinates and cylinders, of a platform its
+        legs' lengths."""
         stepper = self.stepper
         if self.drive is None:
-            return stepper.q.copy(), stepper.v.copy()
+            q, v = self._motion()
+            return q.copy(), v.copy()
         legs = self.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
         return legs.length, legs.rate
 

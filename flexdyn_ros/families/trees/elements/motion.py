@@ -29,5 +29,6 @@ def elements_motion(
         lower=np.concatenate([tree.lower, driven[2]]),
         upper=np.concatenate([tree.upper, driven[3]]),
         stiff=tree.stiff or bool(names & {"stiffness", "damping"}),
+        switches=(*tree.switches, *dict.fromkeys(e.kind.law.kernel.__module__ for e in elements)),
         keep=(tree, packed),
     )

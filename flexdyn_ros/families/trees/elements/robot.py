@@ -25,12 +25,13 @@ from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.entries.observed import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium
+from flexdyn_ros.robot.results import Equilibrium, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
@@ -170,6 +171,48 @@ class ElementTreeFunctions(TreeFunctions):
     def regressor_one(self) -> None:
         """None: the columns are those of robots with one parameter each."""
         return
+
+    @cached_property
+    def effort_coordinates(self) -> tuple[Coordinate, ...]:
+        driven = []
+        for i, element in enumerate(e for e in self.elements if e.kind.driven):
+            effort, speed, lower, upper = (float(x[i]) for x in self._limits_of_driven)
+            driven.append(
+                Coordinate(
+                    element.name,
+                    "cylinder",
+                    element.kind.unit,
+                    self.nq + i,
+                    self.nv + i,
+                    self.tree.body_links[element.end.node],
+                    lower=lower,
+                    upper=upper,
+                    velocity_limit=speed,
+                    effort_limit=effort,
+                )
+            )
+        return (*self.coordinates, *driven)
+
+    @cached_property
+    def limits(self) -> PositionLimits:
+        own = super().limits
+        least, most = self._limits_of_driven[2:]
+        names = self.effort_names[self.nv :]
+        return PositionLimits(
+            (*own.names, *names),
+            np.concatenate([own.lower, least]),
+            np.concatenate([own.upper, most]),
+            np.concatenate([own.places, np.full(len(names), -1)]),
+        )
+
+    def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        numbered = [c for c in self.coordinates if c.q_index >= 0]
+        position, rate = q[..., [c.q_index for c in numbered]], v[..., [c.v_index for c in numbered]]
+        if self.nu == self.nv:
+            return position, rate
+        shape, told = self._told(q, v)
+        lengths, rates = (told[:, self._driven, i].reshape(*shape, -1) for i in range(2))
+        return np.concatenate([position, lengths], axis=-1), np.concatenate([rate, rates], axis=-1)
 
     def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         position, speed = super().effort_motion(q, v)
