@@ -10,6 +10,7 @@ WORDS = {
     "universal": 'axis="1 0.2 0" second_axis="0.1 1 0.3"',
     "cylindrical": 'axis="0.3 0.1 1"',
     "helical": 'axis="0.2 0 1" pitch="0.15"',
+    "ball": "",
 }
 assert set(WORDS) == set(JOINT_TYPES)
 

@@ -98,7 +98,7 @@ def two_link_arm(m1=1.7, m2=0.9, L1=0.8, L2=0.6, gravity="0 -9.81 0", more: str 
 
 
 #: joint types that `<joint_type>` names, and how many coordinates they have
-JOINT_TYPES = {"planar": 3, "universal": 2, "cylindrical": 2, "helical": 1}
+JOINT_TYPES = {"planar": 3, "universal": 2, "cylindrical": 2, "helical": 1, "ball": 3}
 #: all joint types
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", *JOINT_TYPES)
 

@@ -9,7 +9,7 @@ from models import JOINT_TYPES, assert_near, joint, link, random_state, robot_te
 from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.errors import DescriptionError, StateError
 
 BODY = (0.03, 0.002, -0.001, 0.04, 0.003, 0.05)
 NAMES = {
@@ -17,6 +17,7 @@ NAMES = {
     "universal": ("J/angle_1", "J/angle_2"),
     "cylindrical": ("J/angle", "J/displacement"),
     "helical": ("J",),
+    "ball": ("J/wx", "J/wy", "J/wz"),
 }
 EVERY = pytest.mark.parametrize("kind", [*JOINT_TYPES])
 BOTH = pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
@@ -123,6 +124,23 @@ def test_a_cylindrical_joint_turns_and_slides_along_one_axis():
     T = robot.frames([0.5, 0.2], "body")
     np.testing.assert_allclose(T[:3, 3], [0, 0.2, 0], atol=1e-15)
     np.testing.assert_allclose(robot.mass_matrix([0.5, 0.2]), np.diag([0.2 + 2 * 0.09, 2.0]), atol=1e-13)
+
+
+def test_a_ball_joint_has_the_equations_of_a_top():
+    """M = R I R^T, h = w x R I R^T w + weight, about the centre of the joint, in the axes of its frame."""
+    robot = single("ball")
+    rng = np.random.default_rng(3)
+    q, w, a = robot.random(rng), rng.standard_normal(3), rng.standard_normal(3)
+    R = Rotation.from_quat(q).as_matrix()
+    np.testing.assert_allclose(robot.frames(q, "body")[:3, :3], R, atol=1e-15)
+    I = R @ np.diag([0.1, 0.2 + 2 * 0.09, 0.25 + 2 * 0.09]) @ R.T
+    np.testing.assert_allclose(robot.mass_matrix(q), I, atol=1e-14)
+    weight = np.cross(R @ [0.3, 0, 0], [0, 0, 2 * 9.81])
+    expected = np.cross(w, I @ w) + weight
+    np.testing.assert_allclose(robot.bias_forces(q, w), expected, atol=1e-13)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, w, a), I @ a + expected, atol=1e-13)
+    np.testing.assert_allclose(robot.forward_dynamics(q, w, I @ a + expected), a, atol=1e-12)
+    np.testing.assert_allclose(robot.jacobian(q, "body")[:3], np.eye(3), atol=1e-15)
 
 
 # ---- every verb ----
@@ -320,7 +338,7 @@ def test_flexible_trees_run(kind):
         assert np.abs(robot.difference(fine.q[-1], run.q[-1])).max() <= 2e-5
 
 
-@EVERY
+@pytest.mark.parametrize("kind", [kind for kind in JOINT_TYPES if kind != "ball"])
 def test_limits_are_those_of_the_coordinates(kind):
     n = JOINT_TYPES[kind]
     row = [0.1 * (k + 1) for k in range(n)]
@@ -341,6 +359,42 @@ def test_limits_are_those_of_the_coordinates(kind):
     for c in own:
         assert run.q[:, c.q_index].min() > c.lower - 0.05
         assert run.q[:, c.q_index].max() < c.upper + 0.05
+
+
+def test_numbers_of_a_ball_joint():
+    robot = loaded("ball", numbers='velocity="1 2 3" effort="0 5 6"')
+    own = [robot.coordinates[robot.index(name)] for name in NAMES["ball"]]
+    assert [c.velocity_limit for c in own] == [1.0, 2.0, 3.0]
+    assert [c.actuated for c in own] == [False, True, True]
+    assert [c.q_index for c in own] == [-1, -1, -1]
+    first = robot.q_names.index("J/qx")
+    assert robot.q_names[first : first + 4] == ("J/qx", "J/qy", "J/qz", "J/qw")
+    assert [c.turn_index for c in own] == [first] * 3
+    assert robot.neutral()[first : first + 4].tolist() == [0.0, 0.0, 0.0, 1.0]
+    q = robot.random(np.random.default_rng(1))
+    assert abs(np.linalg.norm(q[first : first + 4]) - 1.0) < 1e-15
+    q[first] += 0.1
+    with pytest.raises(StateError, match="quaternion"):
+        robot.mass_matrix(q)
+
+
+def test_an_implicit_step_takes_unequal_damping_of_a_ball_joint():
+    """Heavy damping about one axis: an implicit step with 0.1 s is stable, and its slope is that of the
+    joint: the body turns about the two other axes alone."""
+    robot = flexdyn_ros.load(
+        robot_text(
+            "damped",
+            link("ground", 0),
+            link("body", 2.0, (0, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1)),
+            joint("J", "floating", "ground", "body", rpy=(0.3, 0.2, 0.1)),
+            '<flexdyn reference="J"><joint_type damping="1000 0 0.5">ball</joint_type></flexdyn>',
+            "<flexdyn><gravity>0 0 0</gravity></flexdyn>",
+        )
+    )
+    run = flexdyn_ros.simulate(robot, 1.0, v0=[1.0, 0.7, -0.4], method="rosenbrock", dt=0.01)
+    # a ball of inertia 0.1 in axes of the joint: dw/dt = -d w / 0.1 for each
+    np.testing.assert_allclose(run.v[-1], [0.0, 0.7, -0.4 * np.exp(-5.0)], atol=1e-4)
+    assert abs(run.v[1, 0]) < 0.1
 
 
 # ---- what other programs see ----
@@ -371,7 +425,7 @@ def test_the_expanded_description_stands_where_the_robot_does(kind, flexible):
             assert efforts[name] == robot.index(name) + 1
 
 
-PICTURES = {"helical": ("J", "J/displacement")}
+PICTURES = {"helical": ("J", "J/displacement"), "ball": ("J/yaw", "J/pitch", "J/roll")}
 
 
 def standing(urdf, positions):
@@ -489,6 +543,9 @@ REFUSALS = {
     "planar joint called otherwise": (("", "universal", "", "planar"), "is planar in the URDF", "universal"),
     "joint that is revolute": (("", "universal", "", "revolute"), "joint 'J' is revolute"),
     "joint that is fixed": (("", "universal", "", "fixed"), "joint 'J' is fixed"),
+    "position limits of a ball joint": (("lower='1 1 1'", "ball"), "a ball joint has no attribute 'lower'"),
+    "axis of a ball joint": (("axis='1 0 0'", "ball"), "a ball joint has no attribute 'axis'"),
+    "effort of a ball joint": (("effort='1'", "ball"), "has 3 coordinates", "J/wx, J/wy, J/wz"),
     "mimic": (("", "universal", '<mimic joint="K"/>', "floating"), "mimics another"),
 }
 

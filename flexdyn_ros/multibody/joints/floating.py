@@ -7,6 +7,8 @@ from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel, Join
 from flexdyn_ros.numerics.algebra.manifold import FREE
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS
 
+#: numbers of a quaternion, after the joint's name
+QUATERNION = POSE_NAMES[3:]
 #: turns that show an attitude, R = Rz Ry Rx
 TURNS = (
     ("yaw", "continuous", (0.0, 0.0, 1.0)),
@@ -31,7 +33,7 @@ def free_model(prefix: str) -> JointModel:
             for name, unit, position in zip(TWIST_NAMES, TWIST_UNITS, positions, strict=True)
         ),
         kernel=FREE,
-        quaternion=tuple(f"{prefix}/{name}" for name in POSE_NAMES[3:]),
+        quaternion=tuple(f"{prefix}/{name}" for name in QUATERNION),
         shown=tuple(Shown(f"{prefix}/{suffix}", kind, axis) for suffix, kind, axis in SIX_AXES),
         driven=False,
     )

@@ -6,6 +6,7 @@ from dataclasses import fields
 from functools import lru_cache
 
 from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.multibody.joints.ball import BALL
 from flexdyn_ros.multibody.joints.cylindrical import CYLINDRICAL
 from flexdyn_ros.multibody.joints.fixed import FIXED
 from flexdyn_ros.multibody.joints.floating import FLOATING
@@ -24,6 +25,7 @@ TYPES: dict[str, JointType] = {
     "prismatic": PRISMATIC_JOINT,
     "floating": FLOATING,
     "planar": PLANAR,
+    "ball": BALL,
     "universal": UNIVERSAL,
     "helical": HELICAL,
     "cylindrical": CYLINDRICAL,

@@ -18,7 +18,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.joints.floating import free_model
 from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel
 from flexdyn_ros.multibody.joints.registry import joint_model
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 from flexdyn_ros.robot.coordinates import Coordinate
 
@@ -300,7 +300,9 @@ class TreeDraft:
         else:
             iq, iv = 0, 0
         if model.kernel is not None:
-            self.bodies.append(_Body(joint.child, parent, model.kernel, at, iq, iv))
+            # kernels find the quaternion three numbers behind the index: behind the position of a free joint
+            first = iq + len(model.positions) - len(model.quaternion) - 3
+            self.bodies.append(_Body(joint.child, parent, model.kernel, at, first, iv))
             return len(self.bodies) - 1, IDENTITY
         moved: set[int] = set()
         for screw in model.chain:
@@ -412,7 +414,7 @@ class TreeDraft:
             carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)
         idle = []
         for body, load in zip(self.bodies[1:], carried[1:], strict=True):
-            if body.kind not in (REVOLUTE, PRISMATIC, FREE):
+            if body.kind not in (REVOLUTE, PRISMATIC, FREE, BALL):
                 continue
             felt = (
                 load.mass

@@ -12,7 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -63,6 +63,8 @@ def flexible_outward(model, data, q, v, a, tau):
             accelerate_section(model, data, b, a)
         elif kind == FREE:
             rnea.move_free(below, own, window(v, first, 6), window(a, first, 6))
+        elif kind == BALL:
+            rnea.move_ball(below, own, window(v, first, 3), window(a, first, 3))
         elif kind == views.FIXED:
             rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
         elif kind == REVOLUTE:
@@ -124,6 +126,8 @@ def flexible_inward(model, data, tau):
             project_section(link, columns, own, tau)
         elif kind == FREE:
             rnea.project_free(own, window(tau, first, 6))
+        elif kind == BALL:
+            rnea.project_ball(own, window(tau, first, 3))
         elif kind != views.FIXED:
             tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
         if p > 0:
