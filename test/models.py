@@ -97,6 +97,12 @@ def two_link_arm(m1=1.7, m2=0.9, L1=0.8, L2=0.6, gravity="0 -9.81 0", more: str 
     )
 
 
+#: joint types that `<joint_type>` names, and how many coordinates they have
+JOINT_TYPES = {"planar": 3, "universal": 2, "cylindrical": 2, "helical": 1, "ball": 3}
+#: all joint types
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", *JOINT_TYPES)
+
+
 def random_tree(
     seed: int,
     *,
@@ -110,13 +116,15 @@ def random_tree(
     """URDF text of a random tree; the same for the same arguments.
 
     base: fixed or floating (None: either); mimic, floating: whether such joints may occur; resistance:
-    damping, friction, rotors and springs too.
+    damping, friction, rotors and springs too. kinds: types of joints, by default those that URDF has a word
+    for, without planar.
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 11)) if joints is None else joints
     base = rng.choice(["fixed", "floating"]) if base is None else base
     kinds = kinds or ("revolute", "continuous", "prismatic", "fixed") + (("floating",) if floating else ())
     weights = np.array([{"floating": 0.4, "fixed": 0.6}.get(kind, 1.0) for kind in kinds])
+    types: list[str] = []
     links = [_random_link(rng, 0)]
     parts: list[str] = []
     leaders: list[str] = []
@@ -125,7 +133,10 @@ def random_tree(
         kind = str(rng.choice(kinds, p=weights / weights.sum()))
         parent = int(rng.integers(max(0, i - 3), i))
         more = ""
-        if kind not in ("fixed", "floating"):
+        if kind in JOINT_TYPES:
+            types.append(_random_type(rng, kind, f"j{i}", resistance))
+            kind = "planar" if kind == "planar" else "floating"
+        elif kind not in ("fixed", "floating"):
             if mimic and leaders and rng.random() < 0.15:
                 ratio, offset = rng.uniform(-2, 2), rng.uniform(-1, 1)
                 more = f'<mimic joint="{rng.choice(leaders)}" multiplier="{ratio!r}" offset="{offset!r}"/>'
@@ -152,7 +163,23 @@ def random_tree(
     tags = [f'<flexdyn><gravity>{gravity}</gravity><base type="{base}"/></flexdyn>']
     if resistance:
         tags += [_random_rotor(rng, name) for name in leaders if rng.random() < 0.4]
-    return robot_text(f"random_{seed}", *links, *(parts[i] for i in order), *tags)
+    return robot_text(f"random_{seed}", *links, *(parts[i] for i in order), *tags, *types)
+
+
+def _random_type(rng: np.random.Generator, kind: str, name: str, resistance: bool) -> str:
+    """Text of a block that makes a joint one of `JOINT_TYPES`."""
+    attributes = {}
+    if kind in ("universal", "helical", "cylindrical") and rng.random() < 0.7:
+        attributes["axis"] = numbers(_random_axis(rng, kind))
+        if kind == "universal":
+            attributes["second_axis"] = numbers(rng.standard_normal(3))
+    if kind == "helical":
+        attributes["pitch"] = repr(float(rng.uniform(0.05, 0.5) * rng.choice([-1.0, 1.0])))
+    if resistance:
+        attributes["damping"] = numbers(rng.uniform(0, 2, JOINT_TYPES[kind]))
+        attributes["friction"] = numbers(rng.choice([0.0, 0.5]) * np.ones(JOINT_TYPES[kind]))
+    written = " ".join(f'{key}="{value}"' for key, value in attributes.items())
+    return f'<flexdyn reference="{name}"><joint_type {written}>{kind}</joint_type></flexdyn>'
 
 
 def _random_link(rng: np.random.Generator, i: int) -> str:

@@ -5,6 +5,9 @@ the body moves in, angular part first. With v_pin = G(q) v_ours (mimic joints in
 them as joints of their own)
 
     M = G^T M_pin G,   tau = G^T tau_pin,   a_pin = G a + Gdot v.
+
+Its spherical and planar joints have their velocities in the axes of the body, ours in those of the joint;
+cylindrical joints, and universal joints whose axes are not at right angles, are two of its joints.
 """
 
 from __future__ import annotations
@@ -46,9 +49,50 @@ def _add_link(model, description, name, joint, at):
         here = at * pose(child.xyz, child.rpy)
         if child.type == "fixed":
             _add_link(model, description, child.child, joint, here)
-        else:
-            index = model.addJoint(joint, _joint_model(child), here, child.name)
-            _add_link(model, description, child.child, index, pin.SE3.Identity())
+            continue
+        index, back = joint, here
+        for name, added, turned in _joints_of(child):
+            index = model.addJoint(index, added, back * turned, name)
+            back = turned.inverse()
+        _add_link(model, description, child.child, index, back)
+
+
+def _joints_of(joint):
+    """(name, joint of Pinocchio, its frame in the joint frame) of each joint that a record stands for."""
+    stated, still = joint.joint_type, pin.SE3.Identity()
+    if joint.type == "planar":
+        return [(joint.name, pin.JointModelPlanar(), pin.SE3(_triad(np.array(joint.axis)), np.zeros(3)))]
+    if stated is None:
+        return [(joint.name, _joint_model(joint), still)]
+    if stated.type == "ball":
+        return [(joint.name, pin.JointModelSpherical(), still)]
+    axis = _unit(stated.axis or ((1, 0, 0) if stated.type == "universal" else (0, 0, 1)))
+    if stated.type == "helical":
+        return [(joint.name, pin.JointModelHelicalUnaligned(axis, stated.pitch), still)]
+    if stated.type == "universal":
+        second = _unit(stated.second_axis or (0, 1, 0))
+        if axis @ second == 0.0:
+            return [(joint.name, pin.JointModelUniversal(axis, second), still)]
+        return [
+            (f"{joint.name}/angle_{i}", pin.JointModelRevoluteUnaligned(a), still)
+            for i, a in enumerate((axis, second), 1)
+        ]
+    assert stated.type == "cylindrical"
+    return [
+        (f"{joint.name}/angle", pin.JointModelRevoluteUnaligned(axis), still),
+        (f"{joint.name}/displacement", pin.JointModelPrismaticUnaligned(axis), still),
+    ]
+
+
+def _unit(axis):
+    return np.array(axis, dtype=float) / np.linalg.norm(axis)
+
+
+def _triad(n):
+    """Columns t1, t2, n: t1 is x without its part along n, or y where n is within some 26 degrees of x."""
+    e = np.eye(3)[1 if abs(n[0]) > 0.9 else 0]
+    t1 = _unit(e - (e @ n) * n)
+    return np.column_stack([t1, np.cross(n, t1), n])
 
 
 def _joint_model(joint):
@@ -63,7 +107,7 @@ class Oracle:
 
     def __init__(self, robot, model, base_joint: str = "base"):
         self.robot, self.model, self.data = robot, model, model.createData()
-        self.axes, self.free = [], []
+        self.axes, self.free, self.balls, self.planar, self.universal = [], [], [], [], []
         index = {c.name: c for c in robot.coordinates}
         for name, joint in list(zip(model.names, model.joints, strict=True))[1:]:
             if joint.nv == 6:
@@ -71,6 +115,20 @@ class Oracle:
                 self.free.append(
                     (joint, robot.q_names.index(f"{prefix}/x"), robot.v_names.index(f"{prefix}/wx"))
                 )
+                continue
+            kind = joint.shortname()
+            if kind == "JointModelSpherical":
+                self.balls.append((joint, robot.q_names.index(f"{name}/qx"), index[f"{name}/wx"].v_index))
+                continue
+            if kind == "JointModelPlanar":
+                self.planar.append((joint, index[f"{name}/x"].q_index, index[f"{name}/x"].v_index))
+                continue
+            if kind == "JointModelUniversal":
+                first = index[f"{name}/angle_1"]
+                self.universal.append((joint, first.q_index, first.v_index))
+                continue
+            if name in index:
+                self.axes.append((joint, index[name].q_index, index[name].v_index, 1.0, 0.0))
                 continue
             ratio, offset, record = 1.0, 0.0, robot.description.joint(name)
             while record.mimic is not None:
@@ -87,6 +145,13 @@ class Oracle:
             out[joint.idx_q : joint.idx_q + joint.nq] = x if joint.nq == 1 else (np.cos(x), np.sin(x))
         for joint, iq, _ in self.free:
             out[joint.idx_q : joint.idx_q + 7] = q[iq : iq + 7]
+        for joint, iq, _ in self.balls:
+            out[joint.idx_q : joint.idx_q + 4] = q[iq : iq + 4]
+        for joint, iq, _ in self.planar:
+            x, y, angle = q[iq : iq + 3]
+            out[joint.idx_q : joint.idx_q + 4] = x, y, np.cos(angle), np.sin(angle)
+        for joint, iq, _ in self.universal:
+            out[joint.idx_q : joint.idx_q + 2] = q[iq : iq + 2]
         return out
 
     def G(self, q):
@@ -97,11 +162,24 @@ class Oracle:
             R = pin.Quaternion(q[iq + 3 : iq + 7]).toRotationMatrix()
             G[joint.idx_v : joint.idx_v + 3, iv + 3 : iv + 6] = R.T
             G[joint.idx_v + 3 : joint.idx_v + 6, iv : iv + 3] = R.T
+        for joint, iq, iv in self.balls:
+            R = pin.Quaternion(q[iq : iq + 4]).toRotationMatrix()
+            G[joint.idx_v : joint.idx_v + 3, iv : iv + 3] = R.T
+        for joint, iq, iv in self.planar:
+            c, s = np.cos(q[iq + 2]), np.sin(q[iq + 2])
+            G[joint.idx_v : joint.idx_v + 2, iv : iv + 2] = [[c, s], [-s, c]]
+            G[joint.idx_v + 2, iv + 2] = 1.0
+        for joint, _, iv in self.universal:
+            G[joint.idx_v : joint.idx_v + 2, iv : iv + 2] = np.eye(2)
         return G
 
     def Gdot_v(self, q, v):
-        """(dG/dt) v: R^T turns with the body, so that the linear part loses w x v."""
+        """(dG/dt) v: R^T turns with the body, so that the linear part loses w x v (and w x w = 0)."""
         out = np.zeros(self.model.nv)
+        for joint, iq, iv in self.planar:
+            c, s = np.cos(q[iq + 2]), np.sin(q[iq + 2])
+            vx, vy, w = v[iv : iv + 3]
+            out[joint.idx_v : joint.idx_v + 2] = w * (-s * vx + c * vy), w * (-c * vx - s * vy)
         for joint, iq, iv in self.free:
             R = pin.Quaternion(q[iq + 3 : iq + 7]).toRotationMatrix()
             out[joint.idx_v : joint.idx_v + 3] = -R.T @ np.cross(v[iv : iv + 3], v[iv + 3 : iv + 6])

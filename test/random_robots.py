@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from models import random_tree
+from models import KINDS, random_tree
 from platforms import random_platform
 from soft_arms import fixed, rigid
 
 __all__ = ["FAMILIES", "random_robot"]
 
-FAMILIES = ("rigid", "flexible", "soft", "mobile", "platform")
+FAMILIES = ("rigid", "jointed", "flexible", "soft", "mobile", "platform")
 
 
 def random_robot(family: str, seed: int) -> str:
     """A robot of a family: four to a dozen coordinates, masses of kilograms, stiffness as it is built."""
     return {
         "rigid": _rigid,
+        "jointed": _jointed,
         "flexible": _flexible,
         "soft": _soft,
         "mobile": _mobile,
@@ -25,6 +26,11 @@ def random_robot(family: str, seed: int) -> str:
 
 def _rigid(seed: int) -> str:
     return random_tree(seed, joints=2 + seed % 5, mimic=False, floating=seed % 2 == 0, resistance=True)
+
+
+def _jointed(seed: int) -> str:
+    """Joints of every type, those of `<joint_type>` too."""
+    return random_tree(seed, joints=2 + seed % 4, mimic=False, resistance=True, kinds=KINDS)
 
 
 def _flexible(seed: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
@@ -124,17 +125,11 @@ def _differentiable(robot: Robot, value: Callable[..., np.ndarray], slopes: Slop
 def _unit(robot: Robot, arguments: Sequence[object]) -> list[np.ndarray]:
     """float64 arguments; quaternions of float32 are of unit length to float64 again."""
     q, *others = (np.array(x, dtype=np.float64) for x in arguments)
-    for first, _ in _quaternions(robot):
+    for first, _ in quaternions_of(robot.coordinates):
         part = q[..., first : first + 4]
         length = np.linalg.norm(part, axis=-1, keepdims=True)
         part /= np.where(abs(length - 1.0) < 1e-5, length, 1.0)  # others are refused by the verb
     return [q, *others]
-
-
-def _quaternions(robot: Robot) -> list[tuple[int, int]]:
-    """(index in q of qx, index in v of wx) of each free body."""
-    starts = [i for i, name in enumerate(robot.q_names) if name.rpartition("/")[2] == "qx"]
-    return [(i, robot.v_names.index(robot.q_names[i].removesuffix("qx") + "wx")) for i in starts]
 
 
 def _by_coordinates(robot: Robot, q: np.ndarray, by_tangent: np.ndarray) -> np.ndarray:
@@ -147,7 +142,7 @@ def _by_coordinates(robot: Robot, q: np.ndarray, by_tangent: np.ndarray) -> np.n
     for c in robot.coordinates:
         if c.q_index >= 0:
             gradient[..., c.q_index] = by_tangent[..., c.v_index]
-    for first, turns in _quaternions(robot):
+    for first, turns in quaternions_of(robot.coordinates):
         vector, scalar = q[..., first : first + 3], q[..., first + 3, None]
         turn = by_tangent[..., turns : turns + 3]
         gradient[..., first : first + 3] = 2.0 * (scalar * turn + np.cross(turn, vector))

@@ -89,7 +89,7 @@ class StaticShape:
         if self.is_rigid:
             return q
         robot = self.robot
-        joints = [c for c in robot.coordinates if c.actuated]
+        joints = [c for c in robot.coordinates if c.actuated and c.q_index >= 0]
         v, at = [c.v_index for c in joints], [c.q_index for c in joints]
         straight = q.copy()
         straight[self.q] = 0.0

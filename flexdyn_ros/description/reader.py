@@ -68,9 +68,8 @@ def read(
         file=doc.file,
         text=text,
     )
-    robot = topology.free_base(robot)
     if config is None and options is None and next(doc.root.iter("flexdyn"), None) is None:
-        return robot
+        return topology.free_base(robot)
     # imported here: a plain URDF needs none of it
     from flexdyn_ros.description.language.layers import extend
 

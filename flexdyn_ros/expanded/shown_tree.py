@@ -1,11 +1,15 @@
-"""The URDF as an expanded description shows it: without what is not for showing, floating joints split."""
+"""The URDF as an expanded description shows it: without what is not for showing, some joints as chains."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lxml import etree
 
-from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.expanded.urdf_joints import SIX_AXES
+from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.multibody.joints.floating import free_model
+from flexdyn_ros.multibody.joints.joint import Shown
+from flexdyn_ros.multibody.joints.registry import joint_model
 
 #: of the six joints that carry a platform, whatever the URDF calls its floating joint
 PLATFORM = "platform"
@@ -22,14 +26,22 @@ def shown_tree(description: RobotDescription, carried: str) -> etree._Element:
         inertial.getparent().remove(inertial)
     root.set("name", description.name)
     _drop_base(root, description)
-    floating = {joint.name for joint in description.joints if joint.type == "floating"}
+    models = {joint.name: joint_model(description, joint) for joint in description.joints}
     for joint in root.findall("joint"):
-        if joint.get("name") not in floating:
+        model = models.get(joint.get("name", ""))
+        if model is None or not model.is_split:
             continue
         if _end(joint, "child") == carried:
             _stand_on_parent(joint)
-        _split_floating(root, joint)
+            model = free_model(PLATFORM)
+        _split(root, joint, model.picture)
     return root
+
+
+def first_shown(description: RobotDescription, joint: Joint) -> str:
+    """The joint of an expanded description that hangs on the parent link of a joint."""
+    model = joint_model(description, joint)
+    return model.picture[0].name if model.is_split else joint.name
 
 
 def _stand_on_parent(joint: etree._Element) -> None:
@@ -56,23 +68,23 @@ def _drop_base(root: etree._Element, description: RobotDescription) -> None:
             root.remove(element)
 
 
-def _split_floating(root: etree._Element, joint: etree._Element) -> None:
-    """Six one-axis joints in place of a floating one; the last carries the child link."""
-    name, parent, child = joint.get("name", ""), _end(joint, "parent"), _end(joint, "child")
+def _split(root: etree._Element, joint: etree._Element, picture: Sequence[Shown]) -> None:
+    """One-axis joints in place of a joint; the last carries the child link."""
+    parent, child = _end(joint, "parent"), _end(joint, "child")
     origin = joint.find("origin")
     index = root.index(joint)
     root.remove(joint)
-    for number, (suffix, kind, axis) in enumerate(SIX_AXES):
-        last = number == len(SIX_AXES) - 1
-        link = child if last else f"{name}/{suffix}_link"
+    for number, (name, kind, axis) in enumerate(picture):
+        last = number == len(picture) - 1
+        link = child if last else f"{name}_link"
         if not last:
             root.append(etree.Element("link", name=link))
-        new = etree.Element("joint", name=f"{name}/{suffix}", type=kind)
+        new = etree.Element("joint", name=name, type=kind)
         etree.SubElement(new, "parent", link=parent)
         etree.SubElement(new, "child", link=link)
         if number == 0 and origin is not None:
             new.append(origin)
-        etree.SubElement(new, "axis", xyz=axis)
+        etree.SubElement(new, "axis", xyz=" ".join(f"{x:.17g}" for x in axis))
         if kind == "prismatic":
             etree.SubElement(new, "limit", lower="-1e9", upper="1e9", effort="0", velocity="1e9")
         root.insert(index + number, new)

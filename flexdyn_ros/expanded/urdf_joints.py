@@ -8,17 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll_of_quaternion
+from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.robot.interface import RobotInterface
-
-#: one-axis joints that stand for a floating one, from the parent on: (suffix, type, axis)
-SIX_AXES = (
-    ("x", "prismatic", "1 0 0"),
-    ("y", "prismatic", "0 1 0"),
-    ("z", "prismatic", "0 0 1"),
-    ("yaw", "continuous", "0 0 1"),
-    ("pitch", "continuous", "0 1 0"),
-    ("roll", "continuous", "1 0 0"),
-)
 
 
 class Part(Protocol):
@@ -53,20 +44,26 @@ class Axes:
 
 
 @dataclass(frozen=True)
-class FloatingJoint:
-    """A floating joint as six of one axis; where it begins in q and v."""
+class PosedJoint:
+    """A joint with a quaternion as joints of one axis: displacements, then yaw, pitch and roll.
+
+    q_index, v_index: of the displacements; turn: where the quaternion begins in q, rate: its angular velocity
+    in v.
+    """
 
     names: tuple[str, ...]
-    q_index: int
-    v_index: int
+    q_index: np.ndarray
+    v_index: np.ndarray
+    turn: int
+    rate: int
 
     def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at, begin = self.q_index, self.v_index
-        angles = yaw_pitch_roll_of_quaternion(q[..., at + 3 : at + 7])
-        rates = angle_rates(angles, v[..., begin : begin + 3])
-        carried = np.broadcast_to(v[..., begin + 3 : begin + 6], rates.shape)
+        angles = yaw_pitch_roll_of_quaternion(q[..., self.turn : self.turn + 4])
+        rates = angle_rates(angles, v[..., self.rate : self.rate + 3])
+        moved = v[..., self.v_index]
+        carried = np.broadcast_to(moved, (*rates.shape[:-1], moved.shape[-1]))
         return (
-            np.concatenate((q[..., at : at + 3], angles), axis=-1),
+            np.concatenate((q[..., self.q_index], angles), axis=-1),
             np.concatenate((carried, rates), axis=-1),
         )
 
@@ -74,7 +71,6 @@ class FloatingJoint:
 def joints_of_the_urdf(robot: RobotInterface) -> Joints:
     """What moves the URDF's own joints, and the column of tau of those that have an actuator."""
     at = {c.name: c for c in robot.coordinates}
-    starts = {name: i for i, name in enumerate(robot.q_names)}
     parts: list[Part] = []
     rows: list[tuple[str, int, int, float, float]] = []
     efforts: dict[str, int] = {}
@@ -86,17 +82,23 @@ def joints_of_the_urdf(robot: RobotInterface) -> Joints:
             rows.clear()
 
     for joint in robot.description.joints:
-        if joint.type == "fixed":
-            continue
-        if joint.type == "floating":
+        model = joint_model(robot.description, joint)
+        if model.kernel is not None:
             flush()
-            names = tuple(f"{joint.name}/{suffix}" for suffix, _, _ in SIX_AXES)
-            parts.append(FloatingJoint(names, starts[f"{joint.name}/x"], at[f"{joint.name}/wx"].v_index))
+            own = [at[c.name] for c in model.coordinates]
+            slides = [c for c in own if c.turn_index < 0]
+            q_index, v_index = ([getattr(c, name) for c in slides] for name in ("q_index", "v_index"))
+            turn = next(c for c in own if c.turn_index >= 0)
+            names = tuple(shown.name for shown in model.picture)
+            indices = np.array(q_index, dtype=np.intp), np.array(v_index, dtype=np.intp)
+            parts.append(PosedJoint(names, *indices, turn.turn_index, turn.v_index))
             continue
         ratio, offset, leader = robot.description.leader_of(joint)
-        c = at[leader.name]
-        rows.append((joint.name, c.q_index, c.v_index, ratio, offset))
-        if joint.mimic is None:
-            efforts[joint.name] = c.v_index
+        for screw in model.chain:
+            name = leader.name if joint.mimic is not None else model.coordinates[screw.coordinate].name
+            c = at[name]
+            rows.append((screw.name, c.q_index, c.v_index, ratio * screw.ratio, offset))
+            if joint.mimic is None and screw.ratio == 1.0:
+                efforts[screw.name] = c.v_index
     flush()
     return parts, efforts

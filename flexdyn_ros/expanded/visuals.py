@@ -87,7 +87,7 @@ def _add_bars(
     """From the origin to every joint; a link that carries nothing is as long on the other side of its centre
     of mass, and slides in what it hangs on if its joint does."""
     children = description.children_of(link)
-    ends = [np.asarray(c.xyz) for c in children if c.type != "floating" and c.name not in soft]
+    ends = [np.asarray(c.xyz) for c in children if not c.is_free and c.name not in soft]
     ends += [np.zeros(3) for c in children if c.name in soft]
     inertial = description.link(link).inertial
     if not ends and inertial is not None:

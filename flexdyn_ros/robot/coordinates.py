@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-__all__ = ["MODAL", "POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "units_of"]
+__all__ = ["MODAL", "POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "quaternions_of", "units_of"]
 
 #: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its
 #: frame of reference
@@ -27,6 +28,7 @@ class Coordinate:
     `platform`. unit is that of the position (m, rad); the velocity has it per second. q_index is -1 where
     no single number of q belongs to the coordinate (the angular rates of a free body). body is the URDF
     link that it moves.
+    turn_index is where the quaternion begins in q whose rotation the coordinate belongs to, -1 for others.
     Limits are infinite where there are none.
     """
 
@@ -42,6 +44,7 @@ class Coordinate:
     upper: float = inf
     velocity_limit: float = inf
     effort_limit: float = inf
+    turn_index: int = -1
 
 
 def pose_name(c: Coordinate) -> str:
@@ -53,6 +56,15 @@ def pose_name(c: Coordinate) -> str:
     if c.kind in ("base", "platform") and len(part) == 2 and part[0] in "vw" and part[1] in "xyz":
         return f"{owner}{slash}{'r' if part[0] == 'w' else ''}{part[1]}"
     return c.name
+
+
+def quaternions_of(coordinates: Iterable[Coordinate]) -> tuple[tuple[int, int], ...]:
+    """Where each quaternion begins in q, and the angular velocity that turns it in v."""
+    first: dict[int, int] = {}
+    for c in coordinates:
+        if c.turn_index >= 0:
+            first.setdefault(c.turn_index, c.v_index)
+    return tuple(first.items())
 
 
 def units_of(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -159,7 +159,9 @@ def _servo(robot: Robot, q: np.ndarray) -> np.ndarray:
         return np.stack((stiffness, 2.0 * DAMPING * stiffness / PACE))
     if robot.nu != robot.nv:
         raise UnsupportedError(f"robot {robot.name!r} has coordinates without actuators of their own")
-    moves = np.array([c.actuated and c.kind in ("joint", "actuator") for c in robot.coordinates])
+    moves = np.array(
+        [c.actuated and c.q_index >= 0 and c.kind in ("joint", "actuator") for c in robot.coordinates]
+    )
     inertia = np.abs(np.diag(robot.mass_matrix(q)))
     stiffness = inertia * PACE**2
     if can_be_held(robot):

@@ -280,3 +280,15 @@ def test_lockstep_efforts_are_kept_until_the_next(buffer):
         buffer.take_efforts(np.array([1.0, 2.0, 0.5]))
     with pytest.raises(CommandError, match="nan"):
         buffer.take_efforts(np.array([1.0, NAN, 0.0]))
+
+
+def test_positions_of_a_ball_joint_are_refused_and_its_efforts_taken():
+    """Its coordinates are angular rates without positions."""
+    from jointed_robots import with_joint
+
+    robot = flexdyn_ros.load(with_joint("ball"))
+    buffer = CommandBuffer(robot, timeout=0.0)
+    with pytest.raises(CommandError, match="'J/wy' turns a ball joint and has no position"):
+        buffer.take_joint_state(command(("first", "J/wy"), position=[0.1, 0.2]), 0.0, 0.0)
+    buffer.take_joint_state(command(("J/wy",), effort=[0.4]), 0.0, 0.0)
+    assert buffer.setpoint(0.0, 0.0, robot.neutral()).effort[robot.index("J/wy")] == 0.4

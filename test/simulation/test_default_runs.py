@@ -22,7 +22,7 @@ SHIPPED = (
     "canadarm2", "canadarm2_7", "flexible_two_link", "kane_beam", "mobile_arm", "mobile_arm_spatial",
     "seven_joint_arm", "soft_arm", "soft_arm_3", "stewart_electric", "two_link",
 )  # fmt: skip
-SPANS = {"rigid": 0.5, "flexible": 0.5, "soft": 0.5, "mobile": 0.3, "platform": 0.2}
+SPANS = {"rigid": 0.5, "jointed": 0.5, "flexible": 0.5, "soft": 0.5, "mobile": 0.3, "platform": 0.2}
 #: seed 6 makes a platform that load() refuses
 SEEDS = (0, 1, 2, 3, 4, 5, 7, 8)
 REFERENCE = {"method": "dop853", "rtol": 1e-10, "atol": 1e-13}
@@ -57,7 +57,7 @@ def thrown(robot, family, seed):
         return None
     speeds = np.random.default_rng(seed).uniform(-1.0, 1.0, robot.nv)
     return speeds * [
-        c.kind in ("joint", "base") or family in ("rigid", "platform") for c in robot.coordinates
+        c.kind in ("joint", "base") or family in ("rigid", "jointed", "platform") for c in robot.coordinates
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from flexdyn_ros.description.elements import formulations
 from flexdyn_ros.description.elements.description import Gravity, Joint, Override, RobotDescription
+from flexdyn_ros.description.elements.joint_types import JointType
 from flexdyn_ros.description.elements.joints import (
     DryFriction,
     JointElasticity,
@@ -32,6 +33,7 @@ _OF_JOINT: dict[str, type] = {
     "elasticity": JointElasticity,
     "spring": JointSpring,
     "dry_friction": DryFriction,
+    "joint_type": JointType,
 }
 
 
@@ -103,6 +105,9 @@ def _extended(joint: Joint, statement: Statement, context: Context) -> Joint:
     if elasticity is not None and added["rotor"] is None:
         expected = '<rotor inertia="..."/> of the same joint'
         elasticity.fail("<joint_elasticity> needs <rotor>", None, expected)
+    stated = statement.child("joint_type")
+    if stated is not None:
+        added["joint_type"] = replace(added["joint_type"], place=stated.place)
     return replace(joint, **added)
 
 

@@ -15,6 +15,7 @@ from flexdyn_ros.errors import UnknownNameError
 
 # imported when a description asks for them: making a frozen dataclass takes a millisecond
 if TYPE_CHECKING:
+    from flexdyn_ros.description.elements.joint_types import JointType
     from flexdyn_ros.description.elements.joints import (
         DryFriction,
         JointElasticity,
@@ -35,6 +36,12 @@ class Joint(UrdfJoint):
     elasticity: JointElasticity | None = None
     spring: JointSpring | None = None
     dry_friction: DryFriction | None = None
+    joint_type: JointType | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing holds the child link: a floating joint that no `<joint_type>` makes another."""
+        return self.type == "floating" and self.joint_type is None
 
 
 @element("gravity", "Acceleration of free fall, in world axes.")

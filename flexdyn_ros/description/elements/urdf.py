@@ -68,7 +68,8 @@ class UrdfJoint:
     """A joint of the tree: child frame = parent frame * (xyz, rpy) * motion along or about axis.
 
     axis is of unit length, in the joint frame; None for fixed and floating joints. damping [N m s/rad or N
-    s/m] and friction [N m or N] are URDF's `<dynamics>`.
+    s/m] and friction [N m or N] are URDF's `<dynamics>`. unused: elements that a joint of several coordinates
+    has and that mean one (limit, dynamics, mimic).
     """
 
     name: str
@@ -82,6 +83,7 @@ class UrdfJoint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+    unused: tuple[str, ...] = ()
     line: int | None = None
 
 

@@ -12,7 +12,7 @@ from flexdyn_ros.description.language.blocks import Layer, read_blocks
 from flexdyn_ros.description.language.merging import merge
 from flexdyn_ros.description.language.mistakes import end_of_stage, part
 from flexdyn_ros.description.places import Place
-from flexdyn_ros.description.urdf import sources
+from flexdyn_ros.description.urdf import sources, topology
 from flexdyn_ros.description.urdf.limits import FILE
 from flexdyn_ros.description.urdf.markup import Document
 from flexdyn_ros.description.urdf.parsing import parsed
@@ -38,10 +38,26 @@ def extend(
     overrides: list[Override] = []
     options_place = None if origin == "recording" else "options"
     layer = _all_layers(doc, robot, config, (options, options_place), overrides)
-    extended = assemble(robot, layer, tuple(overrides))
+    extended = assemble(_with_base(robot, layer), layer, tuple(overrides))
     if origin in ("text", "recording"):
         screen_flexible(extended)
     return extended
+
+
+def _with_base(robot: RobotDescription, layer: Layer) -> RobotDescription:
+    """The robot with a floating base where the URDF states one: a joint with `<joint_type>` is no base."""
+    free = topology.free_base(robot)
+    joint, world = free.base.joint, free.base.world
+    if joint is None or world is None:
+        return robot
+    stated = layer.joints.get(joint)
+    if stated is not None and stated.child("joint_type") is not None:
+        return robot
+    for name, part_of_base in ((joint, stated), (world, layer.links.get(world))):
+        if part_of_base is not None:
+            message = f"'{name}' is part of the floating base, and leaves the tree"
+            part_of_base.place.fail(message, "reference", name, "a link or joint of the tree")
+    return free
 
 
 def _all_layers(

@@ -7,6 +7,7 @@ YAML mirror, docs/schema.md and the XSD follow from these declarations.
 from __future__ import annotations
 
 from flexdyn_ros.description.elements.description import Formulation, Gravity
+from flexdyn_ros.description.elements.joint_types import JointType
 from flexdyn_ros.description.elements.joints import DryFriction, JointElasticity, JointSpring, Rotor, Section
 from flexdyn_ros.description.elements.lines import LINES
 from flexdyn_ros.description.elements.links import FlexibleLink
@@ -20,7 +21,7 @@ VERSION = "1"
 YAML_KEYS = ("links", "joints", "version")
 
 _OF_ROBOT = (Gravity, Base, Formulation, Wheel, Road, Drive, Platform, *LINES)
-_OF_JOINT = (Rotor, JointElasticity, JointSpring, DryFriction, Section)
+_OF_JOINT = (Rotor, JointElasticity, JointSpring, DryFriction, Section, JointType)
 ROBOT = Element("robot", "the whole robot", children=[rule_of(record) for record in _OF_ROBOT])
 LINK = rule_of(FlexibleLink)
 JOINT = Element("joint", "a joint", children=[rule_of(record) for record in _OF_JOINT])

@@ -42,6 +42,8 @@ _IN_JOINT: dict[str, tuple[str, ...] | None] = {
     "mimic": ("joint", "multiplier", "offset"),
     "safety_controller": None,
 }
+#: elements of a joint that mean one coordinate
+_OF_ONE_AXIS = ("limit", "dynamics", "mimic")
 #: attributes of the elements themselves; `type` of a link is an old one that says nothing
 _OF_LINK, _OF_JOINT, _OF_INERTIAL = ("name", "type"), ("name", "type"), ()
 #: unknown words that are compared with those of URDF, and that are told
@@ -213,6 +215,7 @@ def _read_joint(doc: Document, name: str, element: Element, warnings: list[str])
         damping=_not_negative(doc, dynamics, "damping"),
         friction=_not_negative(doc, dynamics, "friction"),
         mimic=_read_mimic(doc, element, kind, among, warnings),
+        unused=tuple(tag for tag in _OF_ONE_AXIS if kind in ("floating", "planar") and tag in among),
         line=line_of(element),
     )
 

@@ -25,6 +25,7 @@ from flexdyn_ros.export.c_code.program import Program
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 from flexdyn_ros.ownership import own_folder, stranger
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.verbs import Robot
 
 _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
@@ -40,7 +41,7 @@ def call_sources(robot: Robot, made: Program) -> dict[str, str]:
     """C files {name: text} beside those of the robot; none without the headers."""
     if headers() is None:
         return {}
-    quaternions = [i for i, name in enumerate(robot.q_names) if name.endswith("/qx")]
+    quaternions = [i for i, _ in quaternions_of(robot.coordinates)]
     sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "FREE": len(quaternions)}
     functions = dict(zip(("INVERSE", "FORWARD", "MASS"), _VERBS, strict=True))
     lines = [

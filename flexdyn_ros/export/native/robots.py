@@ -21,6 +21,7 @@ from flexdyn_ros.export.tracing.equations import INNER, Equations
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.numerics.stepping.table import ACCELERATE
 from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.threads import run_in_slices
@@ -79,9 +80,7 @@ class NativeFunctions:
         self._work_size, self._work_of_rows = max(made.work, 1), max(made.work, for_rows, 1)
         self._library = ctypes.PyDLL(str(library_of(texts | calls, compiler)))
         self._own_work = np.zeros(self._work_size)
-        self._quaternions = np.array(
-            [i for i, name in enumerate(general.q_names) if name.endswith("/qx")], dtype=np.int64
-        )
+        self._quaternions = np.array([i for i, _ in quaternions_of(general.coordinates)], dtype=np.int64)
         names = [*(f"{made.name}_{verb}" for verb in _VERBS), "flexdyn_inverse_rows", "flexdyn_forward_rows"]
         functions = [ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value for name in names]
         turns = (self._quaternions.size, self._quaternions)

@@ -181,7 +181,16 @@ def platform_tables(description: RobotDescription, tree: RigidTree) -> PlatformT
 def _coordinates(link: str) -> tuple[Coordinate, ...]:
     """Six coordinates of the pose; the legs drive them all, none is driven by itself."""
     return tuple(
-        Coordinate(f"platform/{name}", "platform", unit, i - 3 if i >= 3 else -1, i, link, actuated=False)
+        Coordinate(
+            f"platform/{name}",
+            "platform",
+            unit,
+            i - 3 if i >= 3 else -1,
+            i,
+            link,
+            actuated=False,
+            turn_index=3 if i < 3 else -1,
+        )
         for i, (name, unit) in enumerate(zip(TWIST_NAMES, TWIST_UNITS, strict=True))
     )
 

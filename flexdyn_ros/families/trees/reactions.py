@@ -55,7 +55,7 @@ class JointWrenches:
 
     def __init__(self, robot: Any, joints: Sequence[str]) -> None:
         description = robot.description
-        links = {joint.name: joint.child for joint in description.joints if joint.type != "floating"}
+        links = {joint.name: joint.child for joint in description.joints if not joint.is_free}
         links = {"base": description.root, **links}
         for name in joints:
             if name not in links:

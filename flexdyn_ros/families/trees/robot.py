@@ -19,9 +19,11 @@ from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.families.trees.rigid.payload import carry
+from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.numerics.algebra.manifold import FREE
 from flexdyn_ros.robot.analysis.idle_motion import MOST_VELOCITIES
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.functions import ChosenReactions
 from flexdyn_ros.robot.motion import Motion
@@ -237,8 +239,7 @@ class TreeFunctions(EntryFunctions):
 
     @cached_property
     def _quaternions(self) -> tuple[int, ...]:
-        m = self.tree.model
-        return tuple(int(m.q_index[b]) + 3 for b in range(1, m.nb) if m.joint_type[b] == 2)
+        return tuple(index for index, _ in quaternions_of(self.coordinates))
 
     # ---- what only trees have ----
 
@@ -368,8 +369,9 @@ class TreeFunctions(EntryFunctions):
     @cached_property
     def _wraps(self) -> np.ndarray:
         """Marks the coordinates of continuous joints."""
-        kinds = {joint.name: joint.type for joint in self.description.joints}
-        return np.array([kinds.get(c.name) == "continuous" for c in self.coordinates], dtype=bool)
+        models = (joint_model(self.description, joint) for joint in self.description.joints)
+        wrapped = {c.name for model in models if model.wraps for c in model.coordinates}
+        return np.array([c.name in wrapped for c in self.coordinates], dtype=bool)
 
     # ---- behind the verbs ----
 

@@ -23,7 +23,7 @@ from flexdyn_ros.families.trees.flexible.kernels.views import FIXED, SECTION
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import views as layout
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 
 #: how far an axis may leave the plane [-]
 PLANAR = 1e-9
@@ -315,7 +315,7 @@ class _Plane:
                 self._refuse(name, "axis", "a direction in the plane x, z")
             direction = self.R[parent].T @ axis
             head[layout.ALONG : layout.ALONG + 2] = self._axes(parent) @ direction
-        elif kind == FREE:
+        elif kind in (FREE, BALL):
             self._refuse(name, "type", "revolute, continuous, prismatic or fixed")
 
     # ---- beams ----

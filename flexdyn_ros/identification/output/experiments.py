@@ -26,6 +26,7 @@ from flexdyn_ros.identification.output.inputs import (
     input_columns,
 )
 from flexdyn_ros.identification.signals import filled_in
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper
 
@@ -274,7 +275,6 @@ def _first(measurement: Measurement, name: str) -> float:
 
 def _normalized(robot: Robot, q: np.ndarray) -> np.ndarray:
     """With quaternions of unit length."""
-    for i, name in enumerate(robot.q_names):
-        if name.endswith("/qx"):
-            q[i : i + 4] /= np.linalg.norm(q[i : i + 4])
+    for i, _ in quaternions_of(robot.coordinates):
+        q[i : i + 4] /= np.linalg.norm(q[i : i + 4])
     return q

@@ -174,6 +174,12 @@ class JointController(Controller):
 
     def prepare(self, robot: Robot) -> Callbacks:
         actuated = tuple(c.name for c in robot.coordinates if c.actuated and not c.prescribed)
+        turning = [c.name for c in robot.coordinates if c.actuated and c.turn_index >= 0]
+        if turning:
+            raise ParameterError(
+                f"robot '{robot.name}' has driven ball joints ({', '.join(turning)}), whose coordinates have "
+                'no positions to be controlled; expected joints of one axis, or effort="0 0 0" of theirs'
+            )
         self._joints = self._settings.joints or actuated
         for joint in self._joints:
             if joint not in actuated:

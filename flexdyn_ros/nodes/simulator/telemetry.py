@@ -15,6 +15,7 @@ from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
+from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.nodes.ros.conversions import (
     dynamics_state,
     pose_message,
@@ -77,7 +78,8 @@ class Telemetry:
         self._wrenches = [make("~/wrench/{}", name) for name in joints]
         self.extras = extras_of(Setting(simulation, settings, make))
         names = self._expanded.joint_names
-        own = {joint.name for joint in robot.description.joints}
+        models = [joint_model(robot.description, joint) for joint in robot.description.joints]
+        own = {screw.name for model in models for screw in model.chain}
         shown = [i for i, name in enumerate(names) if name in own or not settings.real_joints_only]
         self._shown = np.array(shown, dtype=np.int64)
         self._joint_message = PatchedMessage(joint_layout([names[i] for i in shown]))

@@ -1,6 +1,6 @@
 """Moving on the configuration manifold: q (+) dv and its inverse; quaternions by the exponential map.
 
-A free joint's twist is in the axes of its frame of reference, so R <- exp([w]) R.
+Twists of free and ball joints are in the axes of their frame of reference, so R <- exp([w]) R.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.numbers.functions import less, select
 
-#: types of joints
-REVOLUTE, PRISMATIC, FREE = 0, 1, 2
+#: types of joints; FREE and BALL have a quaternion, three numbers behind their index in q (of a ball joint
+#: there is nothing before it)
+REVOLUTE, PRISMATIC, FREE, BALL = 0, 1, 2, 3
 
 
 @kernel
@@ -43,7 +44,7 @@ def move(model, q, v, step, out):
         if at >= 0:
             out[at] = q[at] + step * v[i]
     for b in range(1, model.nb):
-        if model.joint_type[b] == FREE:
+        if FREE <= model.joint_type[b] <= BALL:
             i, j = model.q_index[b] + 3, model.v_index[b]
             x, y, z, w = turn_quaternion(
                 q[i], q[i + 1], q[i + 2], q[i + 3], step * v[j], step * v[j + 1], step * v[j + 2]
@@ -63,7 +64,7 @@ def displacement(model, wraps, q0, q1, out):
                 d = d - 2.0 * np.pi * np.ceil(d / (2.0 * np.pi) - 0.5)
             out[i] = d
     for b in range(1, model.nb):
-        if model.joint_type[b] == FREE:
+        if FREE <= model.joint_type[b] <= BALL:
             k, j = model.q_index[b] + 3, model.v_index[b]
             # quaternion of R1 R0^T: q1 times the conjugate of q0
             ax, ay, az, aw = q1[k], q1[k + 1], q1[k + 2], q1[k + 3]

@@ -202,7 +202,7 @@ class CommandBuffer:
         """
         for name in message.joint_names:
             try:
-                self._checked_row(name)
+                self._refuse_turns(np.array([self._checked_row(name)]))
             except CommandError as error:
                 raise error from UnknownJointError(str(error))
         try:
@@ -248,6 +248,8 @@ class CommandBuffer:
         wall_time: float,
         meant_for: float = inf,
     ) -> None:
+        if arrays.get("position") is not None:
+            self._refuse_turns(rows)
         values: dict[str, object] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
         values["meant_for"] = meant_for
         for field, array in arrays.items():
@@ -275,6 +277,14 @@ class CommandBuffer:
                 f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self.actuated))}"
             )
         return self._rows[name]
+
+    def _refuse_turns(self, rows: np.ndarray) -> None:
+        """Refuse positions of coordinates that have none."""
+        for row in rows[self.positions[rows] < 0]:
+            name = self.robot.v_names[row]
+            raise self.refuse(
+                f"joint {name!r} turns a ball joint and has no position, expected velocity or effort"
+            )
 
     def _row(self, name: str, where: str) -> int:
         if name not in self.actuated:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import Drive
 from flexdyn_ros.simulation.steps.rates import rates_of
@@ -120,9 +121,8 @@ class VerbStepper:
 def _chart_rate(robot: Robot, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Rate of theta in q = q0 (+) theta when the velocity is v; see numerics/stepping/explicit.py."""
     rate = v.copy()
-    for i, name in enumerate(robot.v_names):
-        if name.endswith("/wx"):
-            turn, w = theta[i : i + 3], v[i : i + 3]
-            across = np.cross(turn, w)
-            rate[i : i + 3] += -0.5 * across + np.cross(turn, across) / 12.0
+    for _, i in quaternions_of(robot.coordinates):
+        turn, w = theta[i : i + 3], v[i : i + 3]
+        across = np.cross(turn, w)
+        rate[i : i + 3] += -0.5 * across + np.cross(turn, across) / 12.0
     return rate

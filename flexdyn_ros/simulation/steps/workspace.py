@@ -8,6 +8,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import FREE
 from flexdyn_ros.numerics.stepping import memory as at
+from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
@@ -72,7 +73,8 @@ class Workspace:
         kinds, q_index, v_index = self._ints[3 * nu + 2 * nv :].reshape(3, nb)
         kinds[1:] = FREE
         for b, (quaternion, twist) in enumerate(bodies, 1):
-            # a free body begins with its position, its twist with the turn
+            # a free body begins with its position, its twist with the turn; of a ball joint, too, only the
+            # quaternion is moved by this table
             q_index[b], v_index[b] = quaternion - 3, twist
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -108,9 +110,5 @@ class Workspace:
 
 
 def free_bodies(robot: Robot) -> list[tuple[int, int]]:
-    """Index in q of the quaternion and in v of the angular velocity, for every free body."""
-    found = []
-    for i, name in enumerate(robot.q_names):
-        if name.endswith("/qx"):
-            found.append((i, robot.v_names.index(name[:-2] + "wx")))
-    return found
+    """Index in q of the quaternion and in v of the angular velocity, for every free body and ball joint."""
+    return list(quaternions_of(robot.coordinates))

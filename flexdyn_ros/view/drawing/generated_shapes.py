@@ -114,7 +114,7 @@ def generated_shapes(
             continue
         ends = [np.zeros(3)]
         for joint in description.children_of(link.name):
-            if joint.type == "floating" or joint.name in tubes:
+            if joint.is_free or joint.name in tubes:
                 continue
             ends.append(np.asarray(joint.xyz))
         if link.name in appearance.plates:

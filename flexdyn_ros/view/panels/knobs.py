@@ -87,7 +87,7 @@ def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
         ]
     found = []
     for c in robot.coordinates:
-        moves = c.actuated and c.kind in DRIVEN
+        moves = c.actuated and c.q_index >= 0 and c.kind in DRIVEN
         low = c.lower if np.isfinite(c.lower) else -np.pi
         high = c.upper if np.isfinite(c.upper) else np.pi
         found.append((c.name, low, high, c.unit) if moves else (c.name, 0.0, 0.0, c.unit))

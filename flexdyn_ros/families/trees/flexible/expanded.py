@@ -18,12 +18,14 @@ from lxml import etree
 from flexdyn_ros.errors import DimensionError, UnsupportedError
 from flexdyn_ros.expanded.frames import AXES, add_fixed, add_moving, add_visual, named, rows_of, set_origin
 from flexdyn_ros.expanded.kernels.kinematics import bent_frames
+from flexdyn_ros.expanded.shown_tree import first_shown
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
 from flexdyn_ros.robot.coordinates import Coordinate
 
 if TYPE_CHECKING:
+    from flexdyn_ros.description import RobotDescription
     from flexdyn_ros.families.trees.flexible.model import AnyLink
 
 #: axes of a section's frame that each field moves
@@ -178,7 +180,7 @@ def _cut(
         names += add_moving(root, child, f"{name}/beam", Placement(np.eye(3), beam.centre(station)), axes)
         frame += [number] * len(axes)
         axis += [AXES.index(a) for a in axes]
-    _hang_children(joints, description.children_of(name), name, beam, attach)
+    _hang_children(joints, description, name, beam, attach)
     stations = np.array([station for _, station in frames])
     return tuple(names), stations, (np.array(frame, dtype=np.int64), np.array(axis, dtype=np.int64))
 
@@ -210,17 +212,17 @@ def _attachments(beam: AnyLink, name: str) -> dict[str, float]:
 
 def _hang_children(
     elements: Mapping[str, etree._Element],
-    children: Iterable[Any],
+    description: RobotDescription,
     name: str,
     beam: AnyLink,
     attach: Mapping[str, float],
 ) -> None:
     """Move the child joints from the link to the frames of their sections."""
-    for joint in children:
+    for joint in description.children_of(name):
         station = attach[joint.name]
         if station == 0.0:
             continue
-        element = elements[joint.name]
+        element = elements[first_shown(description, joint)]
         parent = element.find("parent")
         assert parent is not None
         parent.set("link", f"{name}/tip" if station == 1.0 else f"{name}/at/{joint.name}")

@@ -18,7 +18,7 @@ from flexdyn_ros.families.trees.flexible.beams.modes import SectionFields
 from flexdyn_ros.families.trees.lagrange.kernels import views as layout
 from flexdyn_ros.families.trees.lagrange.kernels.equations import equations_of_lagrange
 from flexdyn_ros.families.trees.rigid.kernels import views as tree
-from flexdyn_ros.numerics.algebra.manifold import FREE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 
 
 class LagrangeModel(NamedTuple):
@@ -62,10 +62,10 @@ class Body:
     """One body with the joint that carries it; parents come before children.
 
     parent: index, -1 = world. station: index among the parent's stations, None = its body frame. kind:
-    REVOLUTE, PRISMATIC, FREE or FIXED of kernels/lagrange_views. pre, post: unit-first transforms (4, 4)
-    before and after the joint; axis: unit, after pre. second_moments: 1/2 int h h^T dm (4, 4) of rigid matter
-    fixed to the body frame. Joint position = ratio q[q_index] + offset; rows of v from v_index (6 for FREE:
-    angular, then linear velocity, in axes of pre).
+    REVOLUTE, PRISMATIC, FREE, BALL or FIXED of kernels/lagrange_views. pre, post: unit-first transforms
+    (4, 4) before and after the joint; axis: unit, after pre. second_moments: 1/2 int h h^T dm (4, 4) of rigid
+    matter fixed to the body frame. Joint position = ratio q[q_index] + offset; rows of v from v_index (6 for
+    FREE: angular, then linear velocity, in axes of pre; 3 for BALL).
     """
 
     parent: int
@@ -84,7 +84,7 @@ class Body:
     @property
     def rows(self) -> int:
         """Number of joint coordinates."""
-        return {layout.FIXED: 0, FREE: 6}.get(self.kind, 1)
+        return {layout.FIXED: 0, FREE: 6, BALL: 3}.get(self.kind, 1)
 
 
 def transform(rotation: np.ndarray, origin: ArrayLike) -> np.ndarray:

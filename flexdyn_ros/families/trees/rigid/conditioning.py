@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 
 from .kernels import views
 
@@ -38,8 +38,8 @@ def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
     found = []
     for b in range(m.nb - 1, 0, -1):
         kind, v = m.joint_type[b], m.v_index[b]
-        if kind in (REVOLUTE, PRISMATIC, FREE) and b not in bent:
-            rotor = 0.0 if kind == FREE else armature[v] / m.ratio[b] ** 2 if m.ratio[b] else 0.0
+        if kind in (REVOLUTE, PRISMATIC, FREE, BALL) and b not in bent:
+            rotor = 0.0 if kind in (FREE, BALL) else armature[v] / m.ratio[b] ** 2 if m.ratio[b] else 0.0
             if _is_weak(kind, inertia[b], rotor, mass[b], second[b]):
                 found.append(b)
         way = reach[b] + (_slide(tree, b) if kind == PRISMATIC else 0.0)
@@ -55,6 +55,9 @@ def _is_weak(kind: int, own: np.ndarray, rotor: float, mass: float, second: floa
         return not own[0] + rotor > LEAST_SHARE * mass
     if kind == REVOLUTE:
         return not own[9] + rotor > LEAST_SHARE * second
+    if kind == BALL:
+        about_origin = own[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
+        return not np.linalg.eigvalsh(about_origin)[0] > LEAST_SHARE * second
     if not own[0] > LEAST_SHARE * mass:
         return True
     x, y, z = own[1:4] / own[0]

@@ -15,9 +15,12 @@ import numpy as np
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.multibody.joints.floating import free_model
+from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel
+from flexdyn_ros.multibody.joints.registry import joint_model
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
-from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ class RigidTree:
         The link that gives a body its name; the root link for body 0.
     neutral : (nq,) array
     has_mimic : bool
-        Several joints share a coordinate.
+        Several joints (mimic, helical) share a coordinate.
     warnings : tuple of str
     flexible : FlexibleTables, optional
         What the kernels of flexible trees need beside the model, whose bodies then are nodes
@@ -80,7 +83,7 @@ def build_tree(
     Raises
     ------
     DescriptionError
-        If a joint cannot be part of a tree of revolute, continuous, prismatic, fixed and floating joints.
+        If the `<joint_type>` of a joint does not fit.
     UnsupportedError
         If the description asks for physics that a rigid tree does not have.
     """
@@ -104,11 +107,6 @@ def _refuse_what_is_not_computed(description: RobotDescription) -> None:
                 f"the elastic joint '{joint.name}' is read but not computed yet; "
                 "load with options={'formulation.flexible': False} for the rigid twin"
             )
-        if joint.type == "planar":
-            expected = "revolute, continuous, prismatic, fixed or floating "
-            expected += "(a planar base is <base type='planar'/> in <flexdyn>)"
-            place = description.place(joint, f"joint '{joint.name}'")
-            place.fail("planar joints are not supported", "type", "planar", expected)
 
 
 @dataclass
@@ -145,6 +143,7 @@ class TreeDraft:
         self.frames: dict[str, Frame] = {}
         self.leaders: dict[str, tuple[int, int]] = {}
         self.waiting: list[tuple[_Body, Joint]] = []
+        self.shares_coordinates = False
 
     # ---- coordinates ----
 
@@ -158,17 +157,39 @@ class TreeDraft:
         self.dof.append(_rigid_dof() if dof is None else dof)
         return iq, iv
 
-    def add_free(self, prefix: str, kind: str, body: str) -> tuple[int, int]:
-        """The seven and six coordinates of a free body."""
+    def add_joint_coordinates(
+        self, model: JointModel, kind: str, body: str, joint: Joint | None = None
+    ) -> tuple[int, int]:
+        """The coordinates of a joint; returns where they begin in q and v.
+
+        joint: gives the first one's rotor, spring and shape of dry friction.
+        """
         iq, iv = len(self.q_names), len(self.coordinates)
-        for i, (name, unit) in enumerate(zip(TWIST_NAMES, TWIST_UNITS, strict=True)):
-            at = iq + i - 3 if i >= 3 else -1
+        turn_index = iq + len(model.positions) - len(model.quaternion) if model.quaternion else -1
+        positions = iter(range(iq, iq + len(model.positions)))
+        for i, own in enumerate(model.coordinates):
+            turns = own.position == ""
             self.coordinates.append(
-                Coordinate(f"{prefix}/{name}", kind, unit, at, iv + i, body, actuated=False)
+                Coordinate(
+                    own.name,
+                    kind,
+                    own.unit,
+                    -1 if turns else next(positions),
+                    iv + i,
+                    body,
+                    actuated=model.driven and own.effort != 0.0,
+                    lower=own.lower,
+                    upper=own.upper,
+                    velocity_limit=own.velocity,
+                    effort_limit=own.effort,
+                    turn_index=turn_index if turns else -1,
+                )
             )
-            self.dof.append(_rigid_dof())
-        self.q_names += [f"{prefix}/{name}" for name in POSE_NAMES]
-        self.neutral += [0.0] * 6 + [1.0]
+            self.dof.append(_dof_of(own, joint))
+        self.q_names += model.positions
+        self.neutral += [0.0] * len(model.positions)
+        if model.quaternion:
+            self.neutral[-1] = 1.0
         return iq, iv
 
     # ---- nodes of flexible links ----
@@ -211,7 +232,7 @@ class TreeDraft:
                 body, stand = self._add_joint(root, len(self.bodies) - 1, kind, stand, axis, coordinate)
             self.attach(root, *self._loosen("base", root, body, stand))
         elif base.type == "floating":
-            iq, iv = self.add_free("base", "base", root)
+            iq, iv = self.add_joint_coordinates(free_model("base"), "base", root)
             self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
             self.attach(root, *self._loosen("base", root, 1, IDENTITY))
         else:
@@ -251,13 +272,11 @@ class TreeDraft:
     def grow(self) -> None:
         """Depth first from the root, children in the order of the file."""
         for joint in self._depth_first():
-            body, at = self._seat(joint)
-            if joint.type == "fixed":
-                self.attach(joint.child, *self._loosen(joint.name, joint.child, body, at))
-            elif joint.type == "floating":
-                self._grow_free(joint, body, at)
-            else:
-                self._grow_axis(joint, body, at)
+            model = joint_model(self.description, joint)
+            body, at = self._grow_joint(joint, model, *self._seat(joint))
+            if model.kernel != FREE:
+                body, at = self._loosen(joint.name, joint.child, body, at)
+            self.attach(joint.child, body, at)
         for follower, joint in self.waiting:
             self._follow(follower, joint)
 
@@ -275,24 +294,32 @@ class TreeDraft:
             yield joint
             stack.extend(reversed(self.description.children_of(joint.child)))
 
-    def _grow_free(self, joint: Joint, parent: int, at: Placement) -> None:
-        iq, iv = self.add_free(joint.name, "joint", joint.child)
-        self.bodies.append(_Body(joint.child, parent, FREE, at, iq, iv))
-        self.attach(joint.child, len(self.bodies) - 1, IDENTITY)
-
-    def _grow_axis(self, joint: Joint, parent: int, at: Placement) -> None:
-        assert joint.axis is not None  # the reader gives every moving joint one
-        Z = frame_with_z_along(joint.axis)
-        kind = PRISMATIC if joint.type == "prismatic" else REVOLUTE
-        body = _Body(joint.child, parent, kind, at @ Placement(Z, np.zeros(3)), 0, 0)
+    def _grow_joint(
+        self, joint: Joint, model: JointModel, parent: int, at: Placement
+    ) -> tuple[int, Placement]:
+        """The bodies of a joint that stands at a placement in its parent; returns the last one, and where
+        the child link is in it."""
         if joint.mimic is None:
-            body.q_index, body.v_index = self.add_axis(_joint_coordinate(joint), _joint_dof(joint))
-            self.leaders[joint.name] = (body.q_index, body.v_index)
+            iq, iv = self.add_joint_coordinates(model, "joint", joint.child, joint)
+            self.leaders[joint.name] = (iq, iv)
         else:
-            self.waiting.append((body, joint))
-        self.bodies.append(body)
-        carrier, back = len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
-        self.attach(joint.child, *self._loosen(joint.name, joint.child, carrier, back))
+            iq, iv = 0, 0
+        if model.kernel is not None:
+            # kernels find the quaternion three numbers behind the index: behind the position of a free joint
+            first = iq + len(model.positions) - len(model.quaternion) - 3
+            self.bodies.append(_Body(joint.child, parent, model.kernel, at, first, iv))
+            return len(self.bodies) - 1, IDENTITY
+        moved: set[int] = set()
+        for screw in model.chain:
+            parent, at = self._add_screw(
+                joint.child, parent, screw.kind, at, screw.axis, iq + screw.coordinate, iv + screw.coordinate
+            )
+            self.bodies[-1].ratio = screw.ratio
+            if joint.mimic is not None:
+                self.waiting.append((self.bodies[-1], joint))
+            self.shares_coordinates |= joint.mimic is not None or screw.coordinate in moved
+            moved.add(screw.coordinate)
+        return parent, at
 
     def _loosen(self, joint: str, child: str, body: int, at: Placement) -> tuple[int, Placement]:
         """Where a child link sits on a body, after the joints for its reaction if these are asked for."""
@@ -308,9 +335,14 @@ class TreeDraft:
     def _add_joint(
         self, link: str, parent: int, kind: int, at: Placement, axis: Sequence[float], coordinate: Coordinate
     ) -> tuple[int, Placement]:
-        """A body without inertia on a joint, and the placement in it of what the joint carries."""
+        """A body without inertia on a joint with a coordinate of its own, and the placement in it of what the
+        joint carries."""
+        return self._add_screw(link, parent, kind, at, axis, *self.add_axis(coordinate))
+
+    def _add_screw(
+        self, link: str, parent: int, kind: int, at: Placement, axis: Sequence[float], iq: int, iv: int
+    ) -> tuple[int, Placement]:
         Z = frame_with_z_along(axis)
-        iq, iv = self.add_axis(coordinate)
         self.bodies.append(_Body(link, parent, kind, at @ Placement(Z, np.zeros(3)), iq, iv))
         return len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
 
@@ -319,7 +351,7 @@ class TreeDraft:
         ratio, body.offset, leader = self.description.leader_of(joint)
         body.q_index, body.v_index = self.leaders[leader.name]
         body.ratio = ratio
-        dof, own = self.dof[body.v_index], _joint_dof(joint)
+        dof, own = self.dof[body.v_index], _dof_of(joint_model(self.description, joint).coordinates[0], joint)
         dof[views.ARMATURE] += ratio**2 * own[views.ARMATURE]
         dof[views.DAMPING] += ratio**2 * own[views.DAMPING]
         dof[views.COULOMB] += abs(ratio) * own[views.COULOMB]
@@ -357,12 +389,27 @@ class TreeDraft:
             frames=self.frames,
             body_links=tuple(b.link for b in bodies),
             neutral=_frozen(self.neutral),
-            has_mimic=bool(self.waiting),
+            has_mimic=self.shares_coordinates,
             warnings=self._warnings() + (self.elastic.warnings if self.elastic else ()),
             flexible=self.elastic.tables(len(bodies)) if self.elastic and self.bends else None,
         )
 
     def _warnings(self) -> tuple[str, ...]:
+        return (*self._unread_numbers(), *self._idle_joints())
+
+    def _unread_numbers(self) -> tuple[str, ...]:
+        """URDF elements that mean one coordinate, of joints that have several."""
+        found = []
+        for joint in self.description.joints:
+            tags = [f"<{tag}>" for tag in joint.unused if tag != "mimic"]
+            if tags and not joint.is_free:
+                found.append(
+                    f"joint '{joint.name}': no effect of {' and '.join(tags)}; <joint_type> takes one number "
+                    "for each coordinate"
+                )
+        return tuple(found)
+
+    def _idle_joints(self) -> tuple[str, ...]:
         """Joints that move no mass: their acceleration is not determined by the efforts."""
         carried = [b.inertia for b in self.bodies]
         for i, inertia in self.elastic_inertia.items():
@@ -372,7 +419,7 @@ class TreeDraft:
             carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)
         idle = []
         for body, load in zip(self.bodies[1:], carried[1:], strict=True):
-            if body.kind not in (REVOLUTE, PRISMATIC, FREE):
+            if body.kind not in (REVOLUTE, PRISMATIC, FREE, BALL):
                 continue
             felt = (
                 load.mass
@@ -400,13 +447,16 @@ def _rigid_dof() -> np.ndarray:
     return dof
 
 
-def _joint_dof(joint: Joint) -> np.ndarray:
+def _dof_of(own: JointCoordinate, joint: Joint | None) -> np.ndarray:
+    """Numbers of a joint's coordinate."""
     dof = _rigid_dof()
+    dof[views.DAMPING] = own.damping
+    dof[views.COULOMB] = dof[views.STATIC] = own.friction
+    if joint is None:
+        return dof
+    dof[views.SMOOTHING] = 1e-3
     if joint.rotor is not None:
         dof[views.ARMATURE] = joint.rotor.gear_ratio**2 * joint.rotor.inertia
-    dof[views.DAMPING] = joint.damping
-    dof[views.COULOMB] = dof[views.STATIC] = joint.friction
-    dof[views.SMOOTHING] = 1e-3
     if joint.dry_friction is not None:
         dry = joint.dry_friction
         dof[views.SMOOTHING] = dry.smoothing_velocity
@@ -417,20 +467,3 @@ def _joint_dof(joint: Joint) -> np.ndarray:
     if joint.spring is not None:
         dof[views.STIFFNESS], dof[views.REFERENCE] = joint.spring.stiffness, joint.spring.reference
     return dof
-
-
-def _joint_coordinate(joint: Joint) -> Coordinate:
-    limit = joint.limit
-    return Coordinate(
-        name=joint.name,
-        kind="joint",
-        unit="m" if joint.type == "prismatic" else "rad",
-        q_index=0,
-        v_index=0,
-        body=joint.child,
-        actuated=limit.effort != 0.0,
-        lower=limit.lower,
-        upper=limit.upper,
-        velocity_limit=limit.velocity,
-        effort_limit=limit.effort,
-    )

@@ -11,6 +11,7 @@ from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.rigid.kernels.entries import verbs
 from flexdyn_ros.families.trees.rigid.kernels.views import work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 
 
 class PackedTree:
@@ -41,7 +42,7 @@ class PackedTree:
         floats = np.concatenate([m.ratio, m.offset, m.placement, m.inertia, m.dof, m.gravity])
         self.floats = (floats, *(x for x in words if isinstance(x, np.ndarray) and x.dtype == np.float64))
         self.numbers = work_size(m.nb, m.nq, m.nv) if numbers is None else numbers
-        n_free = int(np.count_nonzero(m.joint_type[1:] == 2))
+        n_free = int(np.count_nonzero((m.joint_type[1:] == FREE) | (m.joint_type[1:] == BALL)))
         own = (m.nb, m.nq, m.nv, ints, floats, np.zeros(self.numbers), tree.has_mimic, n_free)
         self.header = Header(*own, *words)
         self.address = self.header.address

@@ -15,6 +15,7 @@ import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.numerics.algebra.manifold import BALL
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.robot.inertial import changed_inertia, inertia_of, inertial_parameters
 from flexdyn_ros.robot.parameters import Parameter
@@ -26,6 +27,9 @@ _OF_JOINTS = {
     "rotor": ((at.ARMATURE,), "kg m2", "kg"),
     "stiffness": ((at.STIFFNESS,), "N m/rad", "N/m"),
 }
+
+#: those of the coordinates of a ball joint, which have no positions
+_OF_BALLS = ("damping", "friction")
 
 
 def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
@@ -88,13 +92,17 @@ def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
 
 def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
     """Name, places in `TreeModel.dof` and unit of the parameters of joints."""
+    of_balls = np.flatnonzero(tree.model.joint_type == BALL)
+    balls = {int(tree.model.v_index[b]) + i for b in of_balls for i in range(3)}
     for c in tree.coordinates:
-        if c.kind != "joint" or c.q_index < 0:
+        if c.kind != "joint" or (c.q_index < 0 and c.v_index not in balls):
             continue
         first = at.DOF_NUMBERS * c.v_index
         own = tree.model.dof[first : first + at.DOF_NUMBERS]
         turns = c.unit == "rad"
         for name, (columns, of_turns, of_slides) in _OF_JOINTS.items():
+            if c.v_index in balls and name not in _OF_BALLS:
+                continue
             unit = of_turns if turns else of_slides
             if name == "friction" and own[at.COULOMB] != own[at.STATIC]:
                 yield f"{c.name}/static", (first + at.STATIC,), unit

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.flexible.kernels import views as flexible
 from flexdyn_ros.families.trees.flexible.kernels.kinematics import flexible_jacobian
-from flexdyn_ros.families.trees.flexible.kernels.nodes import place_node
-from flexdyn_ros.families.trees.flexible.kernels.section import accelerate_section, velocity_section
+from flexdyn_ros.families.trees.flexible.kernels.rnea import accelerate_node
 from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible, open_flexible
-from flexdyn_ros.families.trees.rigid.kernels import rnea, views
+from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import open_tree, prepare
 from flexdyn_ros.multibody.elements.kernels import law as at
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn, unturn
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -36,29 +33,6 @@ from .views import (
     move_elements,
     row_of,
 )
-
-
-@kernel
-def accelerate_nodes(model, data, q, v, a):
-    """OMEGA, ALPHA and ACCELERATION of all nodes, their own axes; the outward pass of the tree's recursive
-    Newton-Euler algorithm."""
-    tree = model.tree
-    for b in range(1, tree.nb):
-        place_node(model, data, b, q)
-        below = window(data.tree.bodies, tree.parent[b] * views.BODY_ROWS, views.BODY_ROWS)
-        own = window(data.tree.bodies, b * views.BODY_ROWS, views.BODY_ROWS)
-        first, kind = tree.v_index[b], tree.joint_type[b]
-        if kind == flexible.SECTION:
-            velocity_section(model, data, b, q, v)
-            accelerate_section(model, data, b, a)
-        elif kind == FREE:
-            rnea.move_free(below, own, window(v, first, 6), window(a, first, 6))
-        elif kind == flexible.FIXED:
-            rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
-        elif kind == REVOLUTE:
-            rnea.move_revolute(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
-        else:
-            rnea.move_prismatic(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
 
 
 @kernel
@@ -99,7 +73,9 @@ def weigh_elements(address, memory, q, v, a, gravity_scale, rows, inertia):
     model = open_flexible(address)
     data = carve_flexible(memory, model.tree.nb, model.tree.nq, model.tree.nv)
     prepare(model.tree, data.tree, gravity_scale)
-    accelerate_nodes(model, data, q, v, a)
+    for b in range(1, model.tree.nb):
+        own = window(data.tree.bodies, views.BODY_ROWS * b, views.BODY_ROWS)
+        accelerate_node(model, data, b, own, q, v, a)
     for i in range(head[COUNT]):
         row = row_of(head, i)
         if row[INERTIA] != 0:

@@ -14,7 +14,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -60,6 +60,8 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
             velocity_section(model, data, b, q, v)
         elif kind == FREE:
             joint_passes.velocity_free(below, own, window(v, first, 6))
+        elif kind == BALL:
+            joint_passes.velocity_ball(below, own, window(v, first, 3))
         elif kind == views.FIXED:
             joint_passes.velocity_axis(below, own, window(v, 0, 1), 0.0, True)
         else:
@@ -132,13 +134,18 @@ def eliminate_inward(model, data, tau):
             if p > 0:
                 joint_passes.hand_down_force(own, joint, base)
             continue
+        rest = joint
         if kind == views.FIXED:
             hold_still(joint)
+        elif kind == BALL:
+            rest = window(data.tree.articulated, 0, at.ARTICULATED_ROWS)
+            diagonal = window(data.tree.diagonal, first, 3)
+            joint_passes.release_ball(own, joint, window(tau, first, 3), diagonal, rest)
         else:
             diagonal = window(data.tree.diagonal, first, 1)
             joint_passes.release_axis(joint, window(tau, first, 1), diagonal, kind == REVOLUTE)
         if p > 0:
-            joint_passes.hand_down(own, joint, base)
+            joint_passes.hand_down(own, rest, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -259,6 +266,8 @@ def accelerate_outward(model, data, a):
             accelerate_section(model, data, b, a)
         elif kind == FREE:
             joint_passes.accelerate_free(below, own, joint, window(a, first, 6))
+        elif kind == BALL:
+            joint_passes.accelerate_ball(below, own, joint, window(a, first, 3))
         elif kind == views.FIXED:
             joint_passes.accelerate_axis(below, own, joint, window(joint, SPARE_ROW, 1), True)
         else:

@@ -16,7 +16,7 @@ from flexdyn_ros.families.trees.rigid.kernels.crba import (
     start_composite,
 )
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -41,8 +41,8 @@ def flexible_composite_body(address, work, q, M):
     for b in range(1, tree.nb):
         i = tree.v_index[b]
         kind = tree.joint_type[b]
-        if kind == FREE:
-            for c in range(6):
+        if FREE <= kind <= BALL:
+            for c in range(6 if kind == FREE else 3):
                 push_free(data.tree, b, c)
                 project_up(model, data, b, i + c, 1.0, c, M)
         elif kind < FREE:
@@ -154,7 +154,7 @@ def project_up(model, data, b, column, ratio, own_part, M):
     while j > 0:
         body = window(data.tree.bodies, j * at.BODY_ROWS, at.BODY_ROWS)
         kind = tree.joint_type[j]
-        if kind <= FREE:
+        if kind <= BALL:
             is_own = j == b and own_part >= 0
             project_on_joint(tree, body, j, is_own, column, ratio, own_part, mx, my, mz, fx, fy, fz, M)
         r = load9(body, at.ROTATION)

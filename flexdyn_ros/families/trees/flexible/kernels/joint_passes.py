@@ -17,8 +17,10 @@ from flexdyn_ros.families.trees.rigid.kernels.aba import (
     U_FORCE,
     U_MOMENT,
     U_ROW,
+    release_turns,
     rotate_symmetric,
     solve_free,
+    turn_freely,
 )
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6, store6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
@@ -75,6 +77,17 @@ def velocity_free(below, own, v):
     store3(own, at.OMEGA, wx + rx, wy + ry, wz + rz)
     store3(own, at.BIAS_ALPHA, ux, uy, uz)
     store3(own, at.BIAS_ACCELERATION, tx + 2.0 * sx, ty + 2.0 * sy, tz + 2.0 * sz)
+
+
+@kernel(fastmath=FAST)
+def velocity_ball(below, own, v):
+    """OMEGA and the velocity part of the accelerations of a body on a ball joint."""
+    wx, wy, wz, tx, ty, tz = carried_velocity(below, own)
+    rx, ry, rz = unturn(load9(own, at.TURN), v[0], v[1], v[2])
+    ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
+    store3(own, at.OMEGA, wx + rx, wy + ry, wz + rz)
+    store3(own, at.BIAS_ALPHA, ux, uy, uz)
+    store3(own, at.BIAS_ACCELERATION, tx, ty, tz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -238,6 +251,16 @@ def release_free(own, joint, tau):
     store3(joint, BIAS_FORCE, fx, fy, fz)
 
 
+@kernel(fastmath=FAST)
+def release_ball(own, joint, tau, diagonal, rest):
+    """`release_turns` of a ball joint, whose efforts and diagonal are in joint axes."""
+    t = load9(own, at.TURN)
+    back = (t[0], t[3], t[6], t[1], t[4], t[7], t[2], t[5], t[8])
+    e = rotate_symmetric(back, (diagonal[0], 0.0, 0.0, diagonal[1], 0.0, diagonal[2]))
+    tx, ty, tz = unturn(t, tau[0], tau[1], tau[2])
+    release_turns(joint, e, tx, ty, tz, rest)
+
+
 @kernel(fastmath=FAST, forceinline=True)
 def hand_down_force(own, joint, base):
     """Add the bias of a body on a free joint to that of its parent."""
@@ -290,3 +313,13 @@ def accelerate_free(below, own, joint, a):
     lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
     a[0], a[1], a[2] = ax, ay, az
     a[3], a[4], a[5] = lx, ly, lz
+
+
+@kernel(fastmath=FAST)
+def accelerate_ball(below, own, joint, a):
+    """Accelerations of a body on a ball joint, and the joint's acceleration."""
+    ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
+    rx, ry, rz = turn_freely(joint, ax, ay, az, lx, ly, lz)
+    store3(own, at.ALPHA, ax + rx, ay + ry, az + rz)
+    store3(own, at.ACCELERATION, lx, ly, lz)
+    a[0], a[1], a[2] = turn(load9(own, at.TURN), rx, ry, rz)

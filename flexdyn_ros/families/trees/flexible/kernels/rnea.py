@@ -12,7 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -52,27 +52,34 @@ def flexible_outward(model, data, q, v, a, tau):
     for i in range(tree.nv):
         tau[i] = data.tree.diagonal[i] * a[i]
     for b in range(1, tree.nb):
-        place_node(model, data, b, q)
-        p = tree.parent[b]
-        below = window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
         own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
-        first = tree.v_index[b]
-        kind = tree.joint_type[b]
-        if kind == views.SECTION:
-            velocity_section(model, data, b, q, v)
-            accelerate_section(model, data, b, a)
-        elif kind == FREE:
-            rnea.move_free(below, own, window(v, first, 6), window(a, first, 6))
-        elif kind == views.FIXED:
-            rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
-        elif kind == REVOLUTE:
-            rnea.move_revolute(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
-        else:
-            rnea.move_prismatic(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+        accelerate_node(model, data, b, own, q, v, a)
         rnea.weigh(window(tree.inertia, 10 * b, 10), own)
         i = link_of(model, b)
         if i >= 0:
             weigh_link(open_link(model, i), open_state(model, data, i), own, q, v, a, tau)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def accelerate_node(model, data, b, own, q, v, a):
+    """Write pose, OMEGA, ALPHA and ACCELERATION of node b, whose rows are `own`; reads those of its parent."""
+    tree = model.tree
+    place_node(model, data, b, q)
+    below = window(data.tree.bodies, tree.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
+    first, kind = tree.v_index[b], tree.joint_type[b]
+    if kind == views.SECTION:
+        velocity_section(model, data, b, q, v)
+        accelerate_section(model, data, b, a)
+    elif kind == FREE:
+        rnea.move_free(below, own, window(v, first, 6), window(a, first, 6))
+    elif kind == BALL:
+        rnea.move_ball(below, own, window(v, first, 3), window(a, first, 3))
+    elif kind == views.FIXED:
+        rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
+    elif kind == REVOLUTE:
+        rnea.move_revolute(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+    else:
+        rnea.move_prismatic(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -124,6 +131,8 @@ def flexible_inward(model, data, tau):
             project_section(link, columns, own, tau)
         elif kind == FREE:
             rnea.project_free(own, window(tau, first, 6))
+        elif kind == BALL:
+            rnea.project_ball(own, window(tau, first, 3))
         elif kind != views.FIXED:
             tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
         if p > 0:

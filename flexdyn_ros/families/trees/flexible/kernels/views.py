@@ -19,7 +19,7 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 
-SECTION, FIXED = 3, 4
+SECTION, FIXED = 4, 5
 
 #: int64 words of the header of a flexible tree: those of the rigid one, then these
 FLEXIBLE_HEADER = at.HEADER + 4

@@ -19,7 +19,7 @@ import numpy as np
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import DAMPING as VISCOUS
 from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC
 from flexdyn_ros.numerics.compiling.any_types import any_types
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
@@ -201,7 +201,7 @@ def place_body(m, d, body, q, v):
     t, W, dW, Wv = d.t, d.blocks[d.W + body], d.blocks[d.dW + body], d.blocks[d.Wv + body]
     A, dA, Av = t[8], t[9], t[10]
     attach_frame(m, d, parent, station, q, v)
-    if m.body_int[body, at.TYPE] == FREE:
+    if FREE <= m.body_int[body, at.TYPE] <= BALL:
         free_transforms(m, d, body, q, v, A, dA, Av)
     else:
         joint_transforms(m, d, body, q, v, A, dA, Av)
@@ -268,23 +268,28 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
 @kernel
 def free_transforms(m, d, body, q, v, A, dA, Av):
     """As joint_transforms, for the six velocities of a free joint: angular, then linear velocity, in axes of
-    pre.
+    pre; of a ball joint the first three, p = 0.
 
     J = [1 0; p R], dJ = [0 0; v [w]x R], second rate at zero acceleration [0 0; 0 [w]x [w]x R].
     """
     row, t = m.body_int[body, at.JOINT_ROW], d.t
     J = t[11]
     set_pose(q, m.body_int[body, at.Q_INDEX], J)
+    slides = m.body_int[body, at.TYPE] == FREE
+    if not slides:
+        for i in range(3):
+            J[1 + i, 0] = 0.0
     between(m, body, J, t[2], A)
     clear(dA)
     for i in range(3):
         set_skew(1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2), t[4])
         apply_rotation(t[4], J, t[1])
         between(m, body, t[1], t[2], d.blocks[d.X + row + i])
-        clear(t[1])
-        t[1, 1 + i, 0] = 1.0
-        between(m, body, t[1], t[2], d.blocks[d.X + row + 3 + i])
-    for i in range(6):
+        if slides:
+            clear(t[1])
+            t[1, 1 + i, 0] = 1.0
+            between(m, body, t[1], t[2], d.blocks[d.X + row + 3 + i])
+    for i in range(6 if slides else 3):
         add_scaled(d.blocks[d.X + row + i], v[m.I[m.row_v + row + i]], dA)
     set_skew(v[m.I[m.row_v + row]], v[m.I[m.row_v + row + 1]], v[m.I[m.row_v + row + 2]], t[4])
     apply_rotation(t[4], J, t[1])

@@ -12,7 +12,7 @@ is carried in rows of its own.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
     about_z,
     add_cross,
@@ -42,6 +42,8 @@ BIAS_MOMENT, BIAS_FORCE = 21, 24
 # column of the inertia that belongs to the joint axis; for a free joint what drives it
 U_MOMENT, U_FORCE = 27, 30
 U_ROW, D_ROW = 33, 34  # effort left for the joint, inverse of the inertia it feels
+# of a ball joint: the moment left for it, in the rows of U_MOMENT, and the inverse of the inertia it feels
+W_ROW = 30  # (6) symmetric
 # rows of a body's block in TreeData.bodies: what its accelerations have beside those of the motion above
 ADDED_ALPHA, ADDED_ACCELERATION = at.BIAS_ALPHA, at.BIAS_ACCELERATION
 
@@ -61,6 +63,8 @@ def articulated_body(model, data, q, v, tau, a):
         x = window(model.placement, 12 * b, 12)
         if kind == FREE:
             move_free(below, own, x, window(q, model.q_index[b], 7), window(v, model.v_index[b], 6))
+        elif kind == BALL:
+            move_ball(below, own, x, window(q, model.q_index[b] + 3, 4), window(v, model.v_index[b], 3))
         else:
             ratio = model.ratio[b]
             position = ratio * q[model.q_index[b]] + model.offset[b]
@@ -83,9 +87,14 @@ def articulated_body(model, data, q, v, tau, a):
             if p > 0:
                 hand_down_force(own, joint, base)
         else:
-            release_axis(own, joint, tau[first], data.diagonal[first], kind == REVOLUTE)
+            if kind == BALL:
+                rest = window(data.articulated, 0, at.ARTICULATED_ROWS)
+                release_ball(own, joint, window(tau, first, 3), window(data.diagonal, first, 3), rest)
+            else:
+                rest = joint
+                release_axis(own, joint, tau[first], data.diagonal[first], kind == REVOLUTE)
             if p > 0:
-                hand_down(own, joint, base)
+                hand_down(own, rest, base)
     world = window(data.bodies, 0, at.BODY_ROWS)
     store3(world, ADDED_ALPHA, 0.0, 0.0, 0.0)
     store3(world, ADDED_ACCELERATION, 0.0, 0.0, 0.0)
@@ -97,6 +106,8 @@ def articulated_body(model, data, q, v, tau, a):
         kind = model.joint_type[b]
         if kind == FREE:
             accelerate_free(below, own, joint, window(a, first, 6))
+        elif kind == BALL:
+            accelerate_ball(below, own, joint, window(a, first, 3))
         else:
             accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
 
@@ -141,6 +152,18 @@ def move_free(below, own, x, q, v):
     rx, ry, rz = turn(j, v[0], v[1], v[2])
     sx, sy, sz = turn(j, v[3], v[4], v[5])
     move(below, own, px, py, pz, rx, ry, rz, sx, sy, sz)
+
+
+@kernel(fastmath=FAST)
+def move_ball(below, own, x, q, v):
+    """The same, and TURN, of a body on a ball joint; v is in joint axes."""
+    r = load9(below, at.ROTATION)
+    px, py, pz = turn(r, x[9], x[10], x[11])
+    j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
+    store9(own, at.TURN, j)
+    store9(own, at.ROTATION, multiply(j, matrix_of_quaternion(q[0], q[1], q[2], q[3])))
+    rx, ry, rz = turn(j, v[0], v[1], v[2])
+    move(below, own, px, py, pz, rx, ry, rz, 0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -325,6 +348,76 @@ def release_free(own, joint, tau):
     store3(joint, BIAS_FORCE, fx, fy, fz)
 
 
+@kernel(fastmath=FAST)
+def release_ball(own, joint, tau, diagonal, rest):
+    """`release_turns` of a ball joint, whose efforts and diagonal are in joint axes."""
+    t = load9(own, at.TURN)
+    e = rotate_symmetric(t, (diagonal[0], 0.0, 0.0, diagonal[1], 0.0, diagonal[2]))
+    tx, ty, tz = turn(t, tau[0], tau[1], tau[2])
+    release_turns(joint, e, tx, ty, tz, rest)
+
+
+@kernel(fastmath=FAST)
+def release_turns(joint, e, tx, ty, tz, rest):
+    """Eliminate the three turns of a ball joint: write what is left for the joint to its rows, and what is
+    left of inertia and bias to those of `rest`, as of a joint that takes nothing.
+
+    e: inertia that acts on the turns alone; (tx, ty, tz): the joint's effort; axes of the inertias. With W =
+    (A + e)^-1 and u = t - m, m the moment of the bias: A' = e - e W e, H' = e W H, M' = M - H^T W H, and the
+    bias (t - e W u; f + H^T W u). Without e the joint hands down its effort and a force.
+    """
+    a, h, m = load6(joint, A_ROW), load9(joint, H_ROW), load6(joint, M_ROW)
+    w = inverse_symmetric3((a[0] + e[0], a[1] + e[1], a[2] + e[2], a[3] + e[3], a[4] + e[4], a[5] + e[5]))
+    bx, by, bz = load3(joint, BIAS_MOMENT)
+    ux, uy, uz = tx - bx, ty - by, tz - bz
+    store3(joint, U_MOMENT, ux, uy, uz)
+    store6(joint, W_ROW, w)
+    x, y, z = symmetric(w, ux, uy, uz)
+    ex, ey, ez = symmetric(e, x, y, z)
+    store3(rest, BIAS_MOMENT, tx - ex, ty - ey, tz - ez)
+    fx, fy, fz = unturn(h, x, y, z)
+    bx, by, bz = load3(joint, BIAS_FORCE)
+    store3(rest, BIAS_FORCE, bx + fx, by + fy, bz + fz)
+    # columns of W H
+    p0, p3, p6 = symmetric(w, h[0], h[3], h[6])
+    p1, p4, p7 = symmetric(w, h[1], h[4], h[7])
+    p2, p5, p8 = symmetric(w, h[2], h[5], h[8])
+    rest[M_ROW] = m[0] - h[0] * p0 - h[3] * p3 - h[6] * p6
+    rest[M_ROW + 1] = m[1] - h[0] * p1 - h[3] * p4 - h[6] * p7
+    rest[M_ROW + 2] = m[2] - h[0] * p2 - h[3] * p5 - h[6] * p8
+    rest[M_ROW + 3] = m[3] - h[1] * p1 - h[4] * p4 - h[7] * p7
+    rest[M_ROW + 4] = m[4] - h[1] * p2 - h[4] * p5 - h[7] * p8
+    rest[M_ROW + 5] = m[5] - h[2] * p2 - h[5] * p5 - h[8] * p8
+    p0, p3, p6 = symmetric(e, p0, p3, p6)
+    p1, p4, p7 = symmetric(e, p1, p4, p7)
+    p2, p5, p8 = symmetric(e, p2, p5, p8)
+    store3(rest, H_ROW, p0, p1, p2)
+    store3(rest, H_ROW + 3, p3, p4, p5)
+    store3(rest, H_ROW + 6, p6, p7, p8)
+    # e W e
+    p0, p3, p6 = symmetric(w, e[0], e[1], e[2])
+    p1, p4, p7 = symmetric(w, e[1], e[3], e[4])
+    p2, p5, p8 = symmetric(w, e[2], e[4], e[5])
+    rest[A_ROW] = e[0] - e[0] * p0 - e[1] * p3 - e[2] * p6
+    rest[A_ROW + 1] = e[1] - e[0] * p1 - e[1] * p4 - e[2] * p7
+    rest[A_ROW + 2] = e[2] - e[0] * p2 - e[1] * p5 - e[2] * p8
+    rest[A_ROW + 3] = e[3] - e[1] * p1 - e[3] * p4 - e[4] * p7
+    rest[A_ROW + 4] = e[4] - e[1] * p2 - e[3] * p5 - e[4] * p8
+    rest[A_ROW + 5] = e[5] - e[2] * p2 - e[4] * p5 - e[5] * p8
+    for i in range(U_MOMENT, D_ROW + 1):
+        rest[i] = 0.0
+
+
+@kernel(fastmath=FAST)
+def turn_freely(joint, ax, ay, az, lx, ly, lz):
+    """Angular acceleration of a ball joint whose body would accelerate by (angular; linear) without it:
+    W (u - A a - H l)."""
+    px, py, pz = symmetric(load6(joint, A_ROW), ax, ay, az)
+    hx, hy, hz = turn(load9(joint, H_ROW), lx, ly, lz)
+    ux, uy, uz = load3(joint, U_MOMENT)
+    return symmetric(load6(joint, W_ROW), ux - px - hx, uy - py - hy, uz - pz - hz)
+
+
 @kernel(fastmath=FAST, forceinline=True)
 def hand_down_force(own, joint, base):
     """Add the bias of a body on a free joint to that of its parent."""
@@ -377,6 +470,36 @@ def accelerate_free(below, own, joint, a):
     lx, ly, lz = unturn(t, tx - lx, ty - ly, tz - lz)
     a[0], a[1], a[2] = ax, ay, az
     a[3], a[4], a[5] = lx, ly, lz
+
+
+@kernel(fastmath=FAST)
+def accelerate_ball(below, own, joint, a):
+    """The same of a ball joint."""
+    ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
+    rx, ry, rz = turn_freely(joint, ax, ay, az, lx, ly, lz)
+    store3(own, ADDED_ALPHA, ax + rx, ay + ry, az + rz)
+    store3(own, ADDED_ACCELERATION, lx, ly, lz)
+    a[0], a[1], a[2] = unturn(load9(own, at.TURN), rx, ry, rz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def inverse_symmetric3(i):
+    """i^-1 of a symmetric positive definite 3x3 matrix by L D L^T."""
+    d0 = 1.0 / i[0]
+    l1, l2 = i[1] * d0, i[2] * d0
+    d1 = 1.0 / (i[3] - l1 * i[1])
+    e = i[4] - l1 * i[2]
+    l3 = e * d1
+    d2 = 1.0 / (i[5] - l2 * i[2] - l3 * e)
+    k = l1 * l3 - l2
+    return (
+        d0 + l1 * l1 * d1 + k * k * d2,
+        -l1 * d1 - k * l3 * d2,
+        k * d2,
+        d1 + l3 * l3 * d2,
+        -l3 * d2,
+        d2,
+    )
 
 
 @kernel(fastmath=FAST, forceinline=True)

@@ -11,7 +11,7 @@ subtrees it costs two products per pair of related joints (Echeandia & Wensing 2
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel, leaf
 from flexdyn_ros.numerics.compiling.memory import ints_at
@@ -61,8 +61,16 @@ def write_coriolis(model, data, S, Sd, I, B, C):
                     B[p, i, j] += B[b, i, j]
     C[:] = 0.0
     for b in range(1, model.nb):
-        for c in range(6 if model.joint_type[b] == FREE else 1):
+        for c in range(rates_of(model.joint_type[b])):
             write_column(model, b, c, S, Sd, I[b], B[b], C)
+
+
+@kernel
+def rates_of(kind):
+    """Velocity coordinates of a joint."""
+    if kind == FREE:
+        return 6
+    return 3 if kind == BALL else 1
 
 
 @kernel
@@ -76,7 +84,7 @@ def write_axes(model, data, b, S, Sd):
     wx, wy, wz = turn(r, wx, wy, wz)
     ux, uy, uz = load3(own, at.VELOCITY)
     ux, uy, uz = turn(r, ux, uy, uz)
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         p = model.parent[b]
         below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
         wx, wy, wz = load3(below, at.OMEGA)
@@ -88,7 +96,8 @@ def write_axes(model, data, b, S, Sd):
             ex, ey, ez = turn(r, t[3 * c], t[3 * c + 1], t[3 * c + 2])
             dx, dy, dz = cross(wx, wy, wz, ex, ey, ez)
             write_turn(S[c], Sd[c], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz)
-            write_slide(S[c + 3], Sd[c + 3], ex, ey, ez, dx, dy, dz)
+            if model.joint_type[b] == FREE:
+                write_slide(S[c + 3], Sd[c + 3], ex, ey, ez, dx, dy, dz)
         return
     ratio = model.ratio[b]
     ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
@@ -201,7 +210,7 @@ def write_column(model, b, c, S, Sd, I, B, C):
     column = model.v_index[b] + c
     i = b
     while i > 0:
-        for e in range(6 if model.joint_type[i] == FREE else 1):
+        for e in range(rates_of(model.joint_type[i])):
             row = model.v_index[i] + e
             for k in range(6):
                 C[row, column] += S[i, e, k] * F[k]

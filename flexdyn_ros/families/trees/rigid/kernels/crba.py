@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -32,12 +32,13 @@ def composite_body(model, data, q, M):
         M[i, i] = data.diagonal[i]
     for b in range(1, model.nb):
         i = model.v_index[b]
-        if model.joint_type[b] == FREE:
-            for c in range(6):
+        kind = model.joint_type[b]
+        if FREE <= kind <= BALL:
+            for c in range(6 if kind == FREE else 3):
                 push_free(data, b, c)
                 project_column(model, data, b, i + c, 1.0, c, M)
         else:
-            push_axis(data, b, model.joint_type[b] == REVOLUTE)
+            push_axis(data, b, kind == REVOLUTE)
             project_column(model, data, b, i, model.ratio[b], 0, M)
 
 
@@ -109,7 +110,7 @@ def push_axis(data, b, turns):
 
 @kernel(fastmath=FAST, forceinline=True)
 def push_free(data, b, c):
-    """`push` by a unit acceleration of coordinate c of a free joint."""
+    """`push` by a unit acceleration of coordinate c of a free or ball joint."""
     t = load9(window(data.bodies, b * BODY_ROWS, BODY_ROWS), TURN)
     row = c % 3
     ex = 1.0 if row == 0 else 0.0
@@ -149,7 +150,7 @@ def project_on_joint(model, body, j, is_own, column, ratio, own_part, mx, my, mz
     is_own: coordinate own_part of this joint has pushed. Rows up to it then; the others follow from symmetry.
     """
     i = model.v_index[j]
-    if model.joint_type[j] == FREE:
+    if FREE <= model.joint_type[j] <= BALL:
         t = load9(body, TURN)
         g = turn(t, mx, my, mz)
         h = turn(t, fx, fy, fz)
@@ -163,6 +164,8 @@ def project_on_joint(model, body, j, is_own, column, ratio, own_part, mx, my, mz
             for c in range(3):
                 M[i + c, column] += ratio * g[c]
                 M[column, i + c] += ratio * g[c]
+        if not is_own and model.joint_type[j] == FREE:
+            for c in range(3):
                 M[i + 3 + c, column] += ratio * h[c]
                 M[column, i + 3 + c] += ratio * h[c]
     else:

@@ -6,7 +6,7 @@ All take the address of the header (see views.py).
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, displacement, move
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, displacement, move
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
@@ -28,9 +28,9 @@ _M = "float64[:,::1]"
 
 @kernel(forceinline=True)
 def quaternions_are_unit(model, q):
-    """True if the quaternion of every free joint has unit length."""
+    """True if the quaternion of every free and ball joint has unit length."""
     for b in range(1, model.nb):
-        if model.joint_type[b] == FREE:
+        if FREE <= model.joint_type[b] <= BALL:
             i = model.q_index[b] + 3
             square = q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3]
             if not abs(square - 1.0) <= 2.0 * at.QUATERNION_TOLERANCE:

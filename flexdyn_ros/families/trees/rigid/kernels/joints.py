@@ -3,7 +3,7 @@ parent."""
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
     about_z,
     matrix_of_quaternion,
@@ -23,14 +23,14 @@ FAST = {"contract", "nsz", "arcp"}
 
 @kernel(fastmath=FAST, forceinline=True)
 def place_bodies(model, data, q):
-    """Write ROTATION, ORIGIN (and TURN of free joints) of all bodies from q."""
+    """Write ROTATION, ORIGIN (and TURN of free and ball joints) of all bodies from q."""
     for b in range(1, model.nb):
         place_body(model, data, b, q)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def place_body(model, data, b, q):
-    """Write ROTATION, ORIGIN (and TURN of a free joint) of body b from q."""
+    """Write ROTATION, ORIGIN (and TURN of a free or ball joint) of body b from q."""
     own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
     x = window(model.placement, 12 * b, 12)
     e = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8])
@@ -48,6 +48,12 @@ def place_body(model, data, b, q):
         store9(own, TURN, m)
         store9(own, ROTATION, multiply(e, m))
         store3(own, ORIGIN, x[9] + px, x[10] + py, x[11] + pz)
+    elif model.joint_type[b] == BALL:
+        qb = window(q, first + 3, 4)
+        m = matrix_of_quaternion(qb[0], qb[1], qb[2], qb[3])
+        store9(own, TURN, m)
+        store9(own, ROTATION, multiply(e, m))
+        store3(own, ORIGIN, x[9], x[10], x[11])
     else:
         qb = window(q, first, 1)
         ratio, offset = model.ratio[b], model.offset[b]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
     load3,
@@ -76,12 +76,13 @@ def move_body(model, data, b, v):
     cx, cy, cz = cross(wx, wy, wz, px, py, pz)
     ux, uy, uz = unturn(m, ux + cx, uy + cy, uz + cz)
     wx, wy, wz = unturn(m, wx, wy, wz)
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         t = load9(own, at.TURN)
         rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
-        sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
         wx, wy, wz = wx + rx, wy + ry, wz + rz
-        ux, uy, uz = ux + sx, uy + sy, uz + sz
+        if model.joint_type[b] == FREE:
+            sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
+            ux, uy, uz = ux + sx, uy + sy, uz + sz
     elif model.joint_type[b] == REVOLUTE:
         wz = wz + model.ratio[b] * v[i]
     elif model.joint_type[b] == PRISMATIC:
@@ -125,15 +126,16 @@ def carry_wrench(model, data, body, px, py, pz, w, force):
 @kernel(forceinline=True)
 def load_joint(model, own, b, mx, my, mz, w, force):
     """Moment m and force of w on the joint of body b; along the axes R_body TURN^T of its frame if it is
-    free."""
+    free or a ball."""
     i = model.v_index[b]
     r = load9(own, at.WORLD_ROTATION)
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         t = load9(own, at.TURN)
         for c in range(3):
             ex, ey, ez = turn(r, t[3 * c], t[3 * c + 1], t[3 * c + 2])
             force[i + c] += ex * mx + ey * my + ez * mz
-            force[i + 3 + c] += ex * w[3] + ey * w[4] + ez * w[5]
+            if model.joint_type[b] == FREE:
+                force[i + 3 + c] += ex * w[3] + ey * w[4] + ez * w[5]
     elif model.joint_type[b] == REVOLUTE:
         force[i] += model.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
     elif model.joint_type[b] == PRISMATIC:
@@ -158,14 +160,15 @@ def add_joint_columns(model, data, b, px, py, pz, out):
     ox, oy, oz = load3(own, at.WORLD_ORIGIN)
     x, y, z = px - ox, py - oy, pz - oz
     i, ratio = model.v_index[b], model.ratio[b]
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         t = load9(own, at.TURN)
         for c in range(3):
             # column c of the joint frame's axes in the world: R_body TURN^T
             ex, ey, ez = turn(r, t[3 * c], t[3 * c + 1], t[3 * c + 2])
             ux, uy, uz = cross(ex, ey, ez, x, y, z)
             add_column(out, i + c, ex, ey, ez, ux, uy, uz)
-            add_column(out, i + 3 + c, 0.0, 0.0, 0.0, ex, ey, ez)
+            if model.joint_type[b] == FREE:
+                add_column(out, i + 3 + c, 0.0, 0.0, 0.0, ex, ey, ez)
     elif model.joint_type[b] == REVOLUTE:
         ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
         ux, uy, uz = cross(ex, ey, ez, x, y, z)

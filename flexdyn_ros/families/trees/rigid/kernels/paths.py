@@ -6,7 +6,7 @@ the joints do to it. No other body is looked at.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -55,7 +55,7 @@ def add_joint(model, own, b, m, x, y, z, J):
     """Columns of the joint of body b for the point (x, y, z) of a frame with rotation m in that body, in the
     axes of that frame."""
     i, ratio = model.v_index[b], model.ratio[b]
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         t = load9(own, TURN)
         for c in range(3):
             # axis c of the joint frame in the body's axes
@@ -64,7 +64,8 @@ def add_joint(model, own, b, m, x, y, z, J):
             ex, ey, ez = unturn(m, ex, ey, ez)
             ux, uy, uz = unturn(m, ux, uy, uz)
             add_turn(J, i + c, 1.0, ex, ey, ez, ux, uy, uz)
-            add_slide(J, i + 3 + c, 1.0, ex, ey, ez)
+            if model.joint_type[b] == FREE:
+                add_slide(J, i + 3 + c, 1.0, ex, ey, ez)
     elif model.joint_type[b] == REVOLUTE:
         # z x (x, y, z) = (-y, x, 0)
         ux, uy, uz = x * m[3] - y * m[0], x * m[4] - y * m[1], x * m[5] - y * m[2]
@@ -133,10 +134,11 @@ def joint_motion(model, own, b, v, zero):
     """Angular velocity of a body in its parent, and velocity of its origin there; body axes."""
     i = model.v_index[b]
     rx, ry, rz, sx, sy, sz = zero, zero, zero, zero, zero, zero
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         t = load9(own, TURN)
         rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
-        sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
+        if model.joint_type[b] == FREE:
+            sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
     elif model.joint_type[b] == REVOLUTE:
         rz = zero + model.ratio[b] * v[i]
     elif model.joint_type[b] == PRISMATIC:

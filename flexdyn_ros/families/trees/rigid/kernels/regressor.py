@@ -8,7 +8,7 @@ that a unit of each needs is projected on all joints from the body to the root (
 from __future__ import annotations
 
 from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
@@ -114,7 +114,7 @@ def body_columns(model, data, b, placement, first, Y):
 def add_joint(model, data, b, R, x, y, z, motion, first, Y):
     """Add the rows of the joint of body b to ten columns; the link lies at R, (x, y, z) in the body."""
     row, ratio = model.v_index[b], model.ratio[b]
-    if model.joint_type[b] == FREE:
+    if FREE <= model.joint_type[b] <= BALL:
         own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         t = load9(own, TURN)
         for i in range(3):
@@ -122,7 +122,8 @@ def add_joint(model, data, b, R, x, y, z, motion, first, Y):
             along = unturn(R, ex, ey, ez)
             lx, ly, lz = cross(ex, ey, ez, x, y, z)
             add_row(Y[row + i, first : first + 10], 1.0, along, unturn(R, lx, ly, lz), motion)
-            add_row(Y[row + 3 + i, first : first + 10], 1.0, (0.0, 0.0, 0.0), along, motion)
+            if model.joint_type[b] == FREE:
+                add_row(Y[row + 3 + i, first : first + 10], 1.0, (0.0, 0.0, 0.0), along, motion)
     elif model.joint_type[b] == REVOLUTE:
         along = R[6], R[7], R[8]
         add_row(Y[row, first : first + 10], ratio, along, unturn(R, -y, x, 0.0), motion)

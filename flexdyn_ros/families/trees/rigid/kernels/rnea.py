@@ -6,7 +6,7 @@ forces and moments inward. The world accelerates with -g, so weight needs no ter
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
     add_cross,
     add_turned,
@@ -55,6 +55,9 @@ def outward(model, data, q, v, a):
         if kind == FREE:
             vb, ab = window(v, first, 6), window(a, first, 6)
             move_free(below, own, vb, ab)
+        elif kind == BALL:
+            vb, ab = window(v, first, 3), window(a, first, 3)
+            move_ball(below, own, vb, ab)
         else:
             vb, ab = window(v, first, 1), window(a, first, 1)
             if kind == REVOLUTE:
@@ -120,6 +123,19 @@ def move_free(below, own, v, a):
 
 
 @kernel(fastmath=FAST, forceinline=True)
+def move_ball(below, own, v, a):
+    """Motion of a body on a ball joint: v is its angular velocity in joint axes."""
+    t = load9(own, TURN)
+    wx, wy, wz, ax, ay, az, lx, ly, lz = carried(below, own)
+    rx, ry, rz = unturn(t, v[0], v[1], v[2])
+    dx, dy, dz = unturn(t, a[0], a[1], a[2])
+    ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
+    store3(own, OMEGA, wx + rx, wy + ry, wz + rz)
+    store3(own, ALPHA, ax + ux + dx, ay + uy + dy, az + uz + dz)
+    store3(own, ACCELERATION, lx, ly, lz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
 def weigh(inertia, own):
     """FORCE and MOMENT (about the body origin) that the body's motion takes."""
     mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
@@ -152,6 +168,8 @@ def inward(model, data, a, tau):
         ratio = model.ratio[b]
         if kind == FREE:
             project_free(own, window(tau, first, 6))
+        elif kind == BALL:
+            project_ball(own, window(tau, first, 3))
         else:
             row = MOMENT + 2 if kind == REVOLUTE else FORCE + 2
             effort, along = window(tau, first, 1), own[row : (row + 1)]
@@ -170,6 +188,14 @@ def project_free(own, tau):
     mx, my, mz = turn(t, mx, my, mz)
     add3(tau, 0, mx, my, mz)
     add3(tau, 3, fx, fy, fz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def project_ball(own, tau):
+    """Efforts of a ball joint: moment about the body origin, joint axes."""
+    mx, my, mz = load3(own, MOMENT)
+    mx, my, mz = turn(load9(own, TURN), mx, my, mz)
+    add3(tau, 0, mx, my, mz)
 
 
 @kernel(fastmath=FAST, forceinline=True)

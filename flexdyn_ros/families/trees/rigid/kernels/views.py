@@ -27,7 +27,8 @@ class TreeModel(NamedTuple):
     """A rigid tree; constant, shared by threads.
 
     parent, joint_type, q_index, v_index : (nb,) int
-        Parent body, REVOLUTE, PRISMATIC or FREE, first index in q and in v. Entry 0 (world) is unused.
+        Parent body, REVOLUTE, PRISMATIC, FREE or BALL, first index in q (of a quaternion three numbers before
+        it) and in v. Entry 0 (world) is unused.
     ratio, offset : (nb,)
         Joint position = ratio q[q_index] + offset (mimic joints; 1 and 0 otherwise) [-; m or rad].
     placement : (12 nb,)
@@ -39,7 +40,7 @@ class TreeModel(NamedTuple):
         Per velocity coordinate: armature, damping, Coulomb, static friction, Stribeck velocity, smoothing
         velocity, stiffness, spring reference, spare. SI.
     q_of_v : (nv,) int
-        Index in q of a velocity coordinate, -1 for those of a free joint.
+        Index in q of a velocity coordinate, -1 for those of a free or ball joint.
     gravity : (3,)
         Acceleration of free fall, world axes [m/s2].
     """
@@ -93,7 +94,7 @@ ALPHA = 15  # (3) angular acceleration, body axes
 ACCELERATION = 18  # (3) acceleration of the body origin minus gravity, body axes
 FORCE = 21  # (3) force, body axes
 MOMENT = 24  # (3) moment about the body origin, body axes
-TURN = 27  # (9) joint frame <- body of a free joint (its quaternion as a matrix)
+TURN = 27  # (9) joint frame <- body of a free or ball joint (its quaternion as a matrix)
 BIAS_ALPHA = 36  # (3) velocity part of ALPHA
 BIAS_ACCELERATION = 39  # (3) velocity part of ACCELERATION
 BODY_ROWS = 42

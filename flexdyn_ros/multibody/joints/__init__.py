@@ -1,0 +1,1 @@
+"""Joint types, one module each: names, limits, screws or kernel, and the joints that show them."""
