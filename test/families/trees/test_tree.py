@@ -6,7 +6,6 @@ from models import joint, link, robot_text
 
 import flexdyn_ros
 from flexdyn_ros.description import read
-from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.families.trees.rigid.kernels.views import (
     ARMATURE,
     COULOMB,
@@ -130,11 +129,6 @@ def test_a_joint_that_moves_no_mass_is_warned_of():
     tree = build(link("a", 0), link("b", 0), joint("j", "continuous", "a", "b", axis=(0, 0, 1)))
     assert "no mass" in tree.warnings[0]
     assert "b" in tree.warnings[0]
-
-
-def test_planar_joints_are_refused_by_name():
-    with pytest.raises((DescriptionError, UnsupportedError), match="planar"):
-        build(link("a", 0), link("b", 1.0, (0, 0, 0), BALL), joint("j", "planar", "a", "b", axis=(0, 0, 1)))
 
 
 def test_random_takes_limits_of_zero_of_either_sign():

@@ -9,6 +9,7 @@ forward.py.
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.flexible.kernels.views import SECTION
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import store3
@@ -19,8 +20,6 @@ from flexdyn_ros.numerics.compiling.windows import tail
 
 from . import views as at
 from .views import gravity_of, header_at, node_of, node_row, nodes_of
-
-SECTION = 3  # as in trees/flexible/kernels/views.py
 
 
 @kernel
