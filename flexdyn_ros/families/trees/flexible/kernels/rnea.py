@@ -62,7 +62,7 @@ def flexible_outward(model, data, q, v, a, tau):
 
 @kernel(fastmath=FAST, forceinline=True)
 def accelerate_node(model, data, b, own, q, v, a):
-    """Write pose, OMEGA, ALPHA and ACCELERATION of node b, whose rows are `own`; reads those of its parent."""
+    """Write pose, OMEGA, ALPHA and ACCELERATION of node b (rows `own`); reads those of its parent."""
     tree = model.tree
     place_node(model, data, b, q)
     below = window(data.tree.bodies, tree.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
