@@ -11,7 +11,7 @@ reactions in joints (trees/reactions.py), which the recursive Newton-Euler algor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.strips import LinkStrips
     from flexdyn_ros.families.trees.reactions import LooseJoints
     from flexdyn_ros.families.trees.rigid.model import RigidTree
-    from flexdyn_ros.families.trees.robot import TreeFunctions
+    from flexdyn_ros.robot.interface import RobotInterface
 
 #: rows of states whose strips are computed at once, so that arrays over them stay small
 _ROWS = 256
@@ -64,29 +64,37 @@ class TreeLoads:
 
     Parameters
     ----------
-    functions : TreeFunctions
-        Of a robot that sees the frames on which wrenches act.
+    robot : Robot
+        It sees the frames on which wrenches act.
+    links : sequence of FlexibleLinkModel
+        Its flexible links.
+    cut : RigidTree
+        Its tree with all joints cut (`build_tree(loose=True)`): nodes of a flexible link carry what is fixed
+        to it, no child.
     reactions : LooseJoints
         Its reactions in joints.
     """
 
-    def __init__(self, functions: TreeFunctions, reactions: LooseJoints) -> None:
-        self._functions, self._reactions = functions, reactions
-        description = functions.description
+    def __init__(
+        self,
+        robot: RobotInterface,
+        links: Sequence[FlexibleLinkModel],
+        cut: RigidTree,
+        reactions: LooseJoints,
+    ) -> None:
+        self._robot, self._cut, self._reactions = robot, cut, reactions
+        description = robot.description
         self._joints = {joint.child: joint for joint in description.joints}
         self._names = (description.root, *self._joints)
-        flexible = () if functions.bending is None else functions.bending.links
-        self._links = {link.name: link for link in flexible}
-        # the tree whose joints are all cut: nodes of a flexible link carry what is fixed to it, no child
-        loose: Any = functions.loose.functions
-        self._cut: RigidTree = loose.tree
+        self._links = {link.name: link for link in links}
         self._stations: dict[int, tuple[str, float]] = {}
         self._beams: dict[str, FlexibleLinkModel] = {}
-        if (cut := self._cut.flexible) is not None:
-            self._beams = {link.name: link for link in cut.links}
-            self._stations = {link.node: (link.name, 0.0) for link in cut.links}
-            for node, (index, at) in cut.sections.items():
-                self._stations[node] = cut.links[index].name, _station(cut.links[index].beam, at)
+        if cut.flexible is not None:
+            self._beams = {link.name: link for link in cut.flexible.links}
+            self._stations = {link.node: (link.name, 0.0) for link in cut.flexible.links}
+            for node, (index, at) in cut.flexible.sections.items():
+                link = cut.flexible.links[index]
+                self._stations[node] = link.name, _station(link.beam, at)
         self._bodies = [body for node in self._stations for body in self._body(node)]
         self._strips: dict[tuple[str, bytes], LinkStrips] = {}
 
@@ -122,7 +130,7 @@ class TreeLoads:
         return found
 
     def _frames(self, rows: Rows, wrenches: Mapping[str, np.ndarray]) -> _Frames:
-        robot: Any = self._functions.robot
+        robot = self._robot
         q, v, a = _as_given(rows)
         moving = tuple(dict.fromkeys((*self._links, *(body.frame for body in self._bodies))))
         names = tuple(dict.fromkeys((*self._names, *wrenches, *moving)))
@@ -134,7 +142,7 @@ class TreeLoads:
             velocity = robot.frame_velocity(q, v, moving).reshape(size)
             rate = robot.frame_acceleration(q, v, a, moving).reshape(size)
             for i, name in enumerate(moving):
-                less_gravity = rate[:, i, 3:] - self._functions.gravity
+                less_gravity = rate[:, i, 3:] - robot.gravity
                 w, alpha, acceleration = (
                     _into(R[name], x) for x in (velocity[:, i, :3], rate[:, i, :3], less_gravity)
                 )
@@ -143,7 +151,7 @@ class TreeLoads:
 
     def _of_joints(self, rows: Rows, wrenches: Mapping[str, np.ndarray], frames: _Frames) -> dict[str, _Act]:
         """What every link exerts on the one that it hangs on, or on the ground."""
-        robot: Any = self._functions.robot
+        robot = self._robot
         q, v, a = _as_given(rows)
         loads = {name: w[0] if rows.shape == () else w for name, w in wrenches.items()}
         found = self._reactions.reactions(q, v, a, loads)

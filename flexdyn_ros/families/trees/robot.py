@@ -329,7 +329,9 @@ class TreeFunctions(EntryFunctions):
     def _loads(self) -> TreeLoads:
         from flexdyn_ros.families.trees.loads import TreeLoads
 
-        return TreeLoads(self, self._loosened)
+        cut: Any = self.loose.functions
+        links = () if self.bending is None else self.bending.links
+        return TreeLoads(self.robot, links, cut.tree, self._loosened)
 
     @cached_property
     def loose(self) -> Robot:
