@@ -116,7 +116,8 @@ class Deflection(NamedTuple):
 
     Curvature, strain, moment and force are those of the mode shapes: with few modes they are less exact than
     displacements. At the root of a cantilever under a tip force, the moment is off by 14, 4 and 2 % with 1, 2
-    and 3 eigenfunctions (docs/families/flexible.md, "Section moments").
+    and 3 eigenfunctions (docs/families/flexible.md, "Section moments"). Where accelerations are known,
+    `Robot.loads` returns those of equilibrium.
     """
 
     station: np.ndarray

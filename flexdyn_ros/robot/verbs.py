@@ -218,7 +218,7 @@ class Robot:
     ) -> dict[str, Any]:
         """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
         {} where nothing bends. Moments and strains of flexible links are those of the mode shapes; see
-        `Deflection`."""
+        `Deflection`, and `loads` for moments by equilibrium."""
         found = self.functions.deflections(q, stations)
         for name, deflection in found.items():
             if not np.isfinite(deflection.displacement).all():

@@ -405,6 +405,11 @@ def test_arguments_broadcast_and_have_any_leading_shape():
     one = robot.loads(q[4], v[0], a[0])
     np.testing.assert_allclose(found["boom_2"].moment[1, 1], one["boom_2"].moment, rtol=1e-11, atol=1e-7)
     assert robot.loads(q[:0], v[:0], a[:0])["boom_1"].moment.shape == (0, 21, 3)
+    none = robot.loads(np.zeros((2, 0, robot.nq)), v[0], a[0], wrenches={"tool0": np.zeros(6)})
+    assert none["tool0"].force.shape == (2, 0, 1, 3)
+    spring = elastic("flexible_two_link")
+    empty = (np.zeros((0, n)) for n in (spring.nq, spring.nv, spring.nv))
+    assert all(len(each.force) == 0 for each in spring.loads(*empty).values())
     assert robot.loads(q[0], v[0], a[0], stations=[])["boom_1"].moment.shape == (0, 3)
 
 
