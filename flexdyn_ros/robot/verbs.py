@@ -234,7 +234,8 @@ class Robot:
         wrenches: Mapping[str, object] | None = None,
         stations: Sequence[float] | np.ndarray | None = None,
     ) -> dict[str, Loads]:
-        """Section loads along every link, by equilibrium of all masses and wrenches outward of the section.
+        """Section loads along every link, by equilibrium of all that lies outward of the section: masses,
+        external wrenches, and ends of springs, dampers and cylinders.
 
         Newton's and Euler's equations of the deformed link's own mass distribution and of what hangs on it
         (docs/theory/flexible_links.md, "Section loads"): independent of how well a few modes describe
@@ -245,8 +246,9 @@ class Robot:
         q, v, a : (..., nq), (..., nv), (..., nv) arrays
             A motion: a of a run or of `forward_dynamics`, or 0 at rest.
         tau : (..., nu) array, optional
-            Efforts of what acts between links beside the joints. Joints transmit what the motion takes,
-            whatever drives them: their efforts, and those of modes, change nothing, and trees have no others.
+            Efforts; those of cylinders between frames act on both of their ends, and are 0 where tau is left
+            out. Joints transmit what the motion takes, whatever drives them: efforts of coordinates, those of
+            modes included, change nothing.
         wrenches : mapping from frame name to (..., 6), optional
             (moment; force) in world axes at the frame's origin; on LINK@s they count inward of s.
         stations : (k,) array, optional

@@ -125,7 +125,7 @@ class Samples:
         robot = self._its_robot()
         if a is None:
             a = robot.forward_dynamics(self.q, self.v, self.tau, wrenches)
-        return robot.loads(self.q, self.v, a, wrenches=wrenches, stations=stations)
+        return robot.loads(self.q, self.v, a, self.tau, wrenches, stations)
 
     def _its_robot(self) -> Robot:
         if self.robot is None:

@@ -103,7 +103,7 @@ def along_links(robot: Robot, now: Moment, stations: Sequence[float]) -> dict[st
         return {}
     try:
         a = np.zeros(robot.nv) if now.held else robot.forward_dynamics(now.q, now.v, now.tau)
-        return robot.loads(now.q, now.v, a, stations=stations)
+        return robot.loads(now.q, now.v, a, now.tau, stations=stations)
     except FlexdynError:
         return {}
 
