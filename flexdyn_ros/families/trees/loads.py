@@ -223,11 +223,12 @@ class TreeLoads:
         from flexdyn_ros.families.trees.flexible.strips import LinkStrips
 
         key = name, stations.tobytes()
-        if key not in self._strips:
+        strips = self._strips.get(key)
+        if strips is None:
             if len(self._strips) > 8 * len(self._links):
                 self._strips.clear()
-            self._strips[key] = LinkStrips(self._links[name], stations)
-        return self._strips[key]
+            strips = self._strips[key] = LinkStrips(self._links[name], stations)
+        return strips
 
 
 def _as_given(rows: Rows) -> list[np.ndarray]:
