@@ -11,8 +11,10 @@ STOPS = np.array([
     (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),
     (170, 220, 50), (253, 231, 37),
 ])  # fmt: skip
+#: moments that follow from accelerations (`Robot.loads`)
+EQUILIBRIUM = "moment, by equilibrium"
 #: of the quantities that tubes are coloured by
-UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s"}
+UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s", EQUILIBRIUM: "N m"}
 #: where a quantity is only as good as the curvature of few modes
 BASIS = {"strain": ", from mode shapes", "moment": ", from mode shapes"}
 

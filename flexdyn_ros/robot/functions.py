@@ -30,7 +30,7 @@ from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Contacts, Equilibrium, PositionLimits
+from flexdyn_ros.robot.results import Contacts, Equilibrium, Loads, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
@@ -259,6 +259,17 @@ class FamilyFunctions(ABC):
         """Deformation by the name of each body that bends; {} where nothing does."""
         self.check({"q": Rows({"q": (q, self.nq)}).take("q")})
         return {}
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        """Loads by the name of each link, force and moment (count, k, 3), at rows of q, v, a and wrenches."""
+        raise UnsupportedError(
+            f"robot {self.description.name!r} is of kind '{self.kind}': loads are computed for kind 'tree'"
+        )
 
     def implied(self, words: Sequence[str]) -> float | None:
         """A number that the description does not state but implies, by the words of its path; None where it

@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = [
     "BiasTerms", "Contacts", "Deflection", "Energy", "Equilibrium", "ForwardDerivatives", "Linearization",
-    "Modes", "PositionLimits",
+    "Loads", "Modes", "PositionLimits",
 ]  # fmt: skip
 
 
@@ -116,7 +116,8 @@ class Deflection(NamedTuple):
 
     Curvature, strain, moment and force are those of the mode shapes: with few modes they are less exact than
     displacements. At the root of a cantilever under a tip force, the moment is off by 14, 4 and 2 % with 1, 2
-    and 3 eigenfunctions (docs/families/flexible.md, "Section moments").
+    and 3 eigenfunctions (docs/families/flexible.md, "Section moments"). Where accelerations are known,
+    `Robot.loads` returns those of equilibrium.
     """
 
     station: np.ndarray
@@ -139,6 +140,34 @@ class Deflection(NamedTuple):
         rows = [(f"{s:.3g}", *(f"{x[i]:.4g}" for x in columns)) for i, s in enumerate(self.station.tolist())]
         title = "Deflection" if not first else "Deflection of the first state"
         return text_table(title, ("station", "x [m]", "y [m]", "z [m]", "moment [N m]", "strain"), rows)
+
+
+class Loads(NamedTuple):
+    """Section loads of one link at k stations, by equilibrium: what lies outward of a section exerts on the
+    rest.
+
+    station (k,) [-], fractions of the length; force (..., k, 3) [N], tension and shear; moment (..., k, 3)
+    about the centre of the deformed section [N m], torsion and bending; axes of the deformed section, x along
+    the beam. A rigid link has the one station 0: its origin, link axes.
+
+    What sits at a station counts as outward of it, so that station 0 has all of the link and station 1 what
+    hangs on its tip; the course jumps there.
+    """
+
+    station: np.ndarray
+    force: np.ndarray
+    moment: np.ndarray
+
+    def __str__(self) -> str:
+        """Force and moment along the link; of a batch, its first state."""
+        from flexdyn_ros.robot.notebook import text_table
+
+        first = (0,) * (self.force.ndim - 2)
+        columns = [*self.force[first].T, *self.moment[first].T]
+        rows = [(f"{s:.3g}", *(f"{x[i]:.4g}" for x in columns)) for i, s in enumerate(self.station.tolist())]
+        title = "Loads" if not first else "Loads of the first state"
+        names = [*(f"force {x} [N]" for x in "xyz"), *(f"moment {x} [N m]" for x in "xyz")]
+        return text_table(title, ("station", *names), rows)
 
 
 class PositionLimits(NamedTuple):

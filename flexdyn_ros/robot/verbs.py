@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import isinf
+from math import isinf, prod
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -39,8 +39,16 @@ from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.payload import check_payload
-from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, ForwardDerivatives, Linearization, Modes
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
+from flexdyn_ros.robot.results import (
+    BiasTerms,
+    Energy,
+    Equilibrium,
+    ForwardDerivatives,
+    Linearization,
+    Loads,
+    Modes,
+)
+from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 __all__ = ["Robot"]
 
@@ -210,12 +218,72 @@ class Robot:
     ) -> dict[str, Any]:
         """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
         {} where nothing bends. Moments and strains of flexible links are those of the mode shapes; see
-        `Deflection`."""
+        `Deflection`, and `loads` for moments by equilibrium."""
         found = self.functions.deflections(q, stations)
         for name, deflection in found.items():
             if not np.isfinite(deflection.displacement).all():
                 raise StateError(f"deflections of '{name}' overflow float64, expected smaller coordinates")
         return found
+
+    def loads(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+        stations: Sequence[float] | np.ndarray | None = None,
+    ) -> dict[str, Loads]:
+        """Section loads along every link, by equilibrium of all that lies outward of the section: masses,
+        external wrenches, and ends of springs, dampers and cylinders.
+
+        Newton's and Euler's equations of the deformed link's own mass distribution and of what hangs on it
+        (docs/theory/flexible_links.md, "Section loads"): independent of how well a few modes describe
+        curvatures. `deflections(q)[link].moment` tends to it with more modes.
+
+        Parameters
+        ----------
+        q, v, a : (..., nq), (..., nv), (..., nv) arrays
+            A motion: a of a run or of `forward_dynamics`, or 0 at rest.
+        tau : (..., nu) array, optional
+            Efforts; those of cylinders between frames act on both of their ends, and are 0 where tau is left
+            out. Joints transmit what the motion takes, whatever drives them: efforts of coordinates, those of
+            modes included, change nothing.
+        wrenches : mapping from frame name to (..., 6), optional
+            (moment; force) in world axes at the frame's origin; on LINK@s they count inward of s.
+        stations : (k,) array, optional
+            Fractions of the length of flexible links, 21 by default; rigid links have station 0.
+
+        Returns
+        -------
+        dict of str to Loads
+            force and moment (..., k, 3) of every link by its name. On wheels, the root link, which they push,
+            is left out.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+        UnsupportedError
+            Where it is not computed: kinds other than trees and robots on wheels by the method `articulated`;
+            affine section frames.
+        """
+        efforts = {} if tau is None else {"tau": (tau, self.nu)}
+        motion = {"q": (q, self.nq), "v": (v, self.nv), "a": (a, self.nv)}
+        rows = rows_with_wrenches(wrenches, **motion, **efforts)
+        wrench_rows(rows, wrenches)
+        data = {name: rows.take(name) for name in (*motion, *efforts)}
+        self.functions.check(data)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.functions.loads_rows(rows, wrenches, stations)
+        parts = [part for each in found.values() for part in (each.force, each.moment)]
+        flat = np.concatenate([part.reshape(rows.count, 3 * part.shape[1]) for part in parts], axis=1)
+        warn_of_overflow(flat, data, "a load", rows.shape)
+        for part in parts:
+            part[~np.isfinite(flat).all(axis=1)] = np.nan
+        return {
+            name: Loads(each.station, *(x.reshape(*rows.shape, *x.shape[1:]) for x in each[1:]))
+            for name, each in found.items()
+        }
 
     def with_payload(
         self,
@@ -489,7 +557,7 @@ class Robot:
             speed = speed[..., None, :]
         tail = (6,) if isinstance(frame, str) else (len(frame), 6)
         velocity = np.broadcast_to((J @ speed[..., None])[..., 0], (*rows.shape, *tail)).copy()
-        warn_of_overflow(velocity.reshape(rows.count, -1), data, "the velocity", rows.shape)
+        warn_of_overflow(velocity.reshape(rows.count, prod(tail)), data, "the velocity", rows.shape)
         return velocity
 
     def frame_acceleration(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError
-from flexdyn_ros.robot.results import Deflection, Energy
+from flexdyn_ros.robot.results import Deflection, Energy, Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 
@@ -108,6 +108,24 @@ class Samples:
     def deflections(self, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
         """Deflections of the flexible links at every sample, as of `Robot.deflections`."""
         return self._its_robot().deflections(self.q, stations)
+
+    def loads(
+        self,
+        stations: Sequence[float] | None = None,
+        *,
+        a: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+    ) -> dict[str, Loads]:
+        """Section loads along the links at every sample, as of `Robot.loads`.
+
+        a: accelerations (n, nv). Default: those of the efforts of the samples, by `forward_dynamics`; stops
+        at position limits and wrenches that acted are not in the samples. wrenches: by frame, (6,) or (n, 6),
+        those of the run.
+        """
+        robot = self._its_robot()
+        if a is None:
+            a = robot.forward_dynamics(self.q, self.v, self.tau, wrenches)
+        return robot.loads(self.q, self.v, a, self.tau, wrenches, stations)
 
     def _its_robot(self) -> Robot:
         if self.robot is None:

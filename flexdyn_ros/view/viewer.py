@@ -12,16 +12,18 @@ from contextlib import contextmanager, redirect_stdout
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
+from flexdyn_ros.expanded.colour_scale import EQUILIBRIUM
 from flexdyn_ros.robot.coordinates import MODAL
+from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.around.camera import aim, room_of
 from flexdyn_ros.view.around.stage import Stage
 from flexdyn_ros.view.drawing.colours import legend
-from flexdyn_ros.view.drawing.loads import Moment
+from flexdyn_ros.view.drawing.loads import Moment, along_links
 from flexdyn_ros.view.drawing.overlays import Overlays
 from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
-from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+from flexdyn_ros.view.drawing.shown_robot import STATIONS, ShownRobot
 from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.motion import ModeMotion, Playback, Reach, magnified, rest_of
 from flexdyn_ros.view.panels.live_plots import History, LivePlots, samples_of
@@ -100,6 +102,7 @@ class Viewer:
         self.message, self.legend, self._still_of = "", "", ""
         self.labelled, self._shown_time = True, 0.0
         self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
+        self._balanced = False
         self._lock = threading.RLock()
         self._ending = threading.Event()
         self._fresh, self._dirty = True, True
@@ -249,7 +252,8 @@ class Viewer:
     @property
     def scale(self) -> tuple[str, float]:
         """What tubes are coloured by, and the value of the last colour."""
-        return self.panels.colouring, self._top
+        chosen = self.panels.colouring
+        return EQUILIBRIUM if chosen == "moment" and self._balanced else chosen, self._top
 
     @contextmanager
     def standing_still(self, *, labelled: bool = True) -> Iterator[None]:
@@ -391,17 +395,29 @@ class Viewer:
         panels = self.panels
         factor = panels.magnification if self._story != "mode" else 1.0
         q = magnified(self.robot, self.q, factor)
-        changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v))
+        loads, balanced = self._loads(), self._balanced
+        self._balanced = bool(loads)
+        changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v), loads)
         changes += self.ghost.moved(magnified(self.robot, self.q, 0.0))
         changes += self.stage.moved(q)
         chosen = panels.look.chosen_overlays()
         changes += self.overlays.moved(chosen, self._moment(q))
         text = self.caption if self.labelled else ""
         at_once(self.server, lambda: self._assign(changes, text))
-        if top != self._top or self._dirty:
+        if top != self._top or self._dirty or balanced != self._balanced:
             self._top = top
-            panels.legend(legend(panels.colouring, top) + self.overlays.legend(chosen))
+            panels.legend(legend(*self.scale) + self.overlays.legend(chosen))
         self._dirty = False
+
+    def _loads(self) -> dict[str, Loads]:
+        """What colours of moments are taken from: equilibrium at rest and in motions by efforts; {} for
+        poses and modes, which say nothing of accelerations, and for states from elsewhere, whose efforts may
+        be missing."""
+        if self.panels.colouring != "moment" or self._story not in ("rest", "run", "drive"):
+            return {}
+        drive = self.drive if self._story == "drive" else None
+        robot = self.robot if drive is None else drive.robot
+        return along_links(robot, self._moment(self.q), STATIONS)
 
     def _moment(self, q: np.ndarray) -> Moment:
         """What overlays are drawn of, where the robot is drawn."""

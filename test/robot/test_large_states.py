@@ -23,9 +23,9 @@ VERBS = (
     "inverse_dynamics", "forward_dynamics", "bias_forces", "bias_terms", "energy", "momentum",
     "center_of_mass", "mass_matrix", "frames", "jacobian", "frame_velocity", "frame_acceleration",
     "integrate", "linearize", "inverse_dynamics_derivatives", "coriolis_matrix", "regressor",
-    "joint_reactions", "wheel_forces", "drive_force",
+    "joint_reactions", "loads", "wheel_forces", "drive_force",
 )  # fmt: skip
-_OF_MOTIONS = ("inverse_dynamics", "inverse_dynamics_derivatives", "regressor", "joint_reactions")
+_OF_MOTIONS = ("inverse_dynamics", "inverse_dynamics_derivatives", "regressor", "joint_reactions", "loads")
 
 
 def call(robot: flexdyn_ros.Robot, verb: str, q: np.ndarray, v: np.ndarray) -> Any:
@@ -43,6 +43,8 @@ def call(robot: flexdyn_ros.Robot, verb: str, q: np.ndarray, v: np.ndarray) -> A
 
 def numbers(result: Any) -> np.ndarray:
     """All numbers of a result in a row."""
+    if isinstance(result, dict):
+        result = tuple(result.values())
     if isinstance(result, tuple):
         return np.concatenate([numbers(part) for part in result if not _are_names(part)])
     return np.ravel(np.asarray(result, dtype=float)) if result is not None else np.zeros(0)

@@ -42,6 +42,19 @@ def test_frames_follow_the_samples(run):
     assert run.deflections() == {}
 
 
+def test_loads_follow_the_samples_with_the_accelerations_of_their_efforts(run):
+    robot, push = run.robot, {"arm": np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0])}
+    for wrenches in (None, push):
+        a = robot.forward_dynamics(run.q, run.v, run.tau, wrenches)
+        expected = robot.loads(run.q, run.v, a, wrenches=wrenches)["arm"]
+        found = run.loads(wrenches=wrenches)["arm"]
+        assert (found.force == expected.force).all()
+        assert found.moment.shape == (run.t.size, 1, 3)
+    still = run.loads(a=np.zeros(7))["arm"].force
+    assert (still == robot.loads(run.q, run.v, np.zeros(7))["arm"].force).all()
+    assert np.abs(still - run.loads()["arm"].force).max() > 0.1
+
+
 def test_save_and_load_give_back_every_number(run, tmp_path):
     stopped = flexdyn_ros.simulate(wheel(LIMITED, kind="revolute"), 2.0, v0=[1.3], limits="stop", record=())
     for original in (run, stopped):

@@ -84,11 +84,24 @@ def test_a_held_beam_sags_as_a_cantilever_does():
     # F l^3 / 3 EI; cubic shapes hold it exactly but for the shortening of the bent beam, some (sag / l)^2
     assert found["sag"] == pytest.approx(100.0 * 8.0 / (3.0 * 4e4), rel=1e-4)
     assert found["largest_effort"] == pytest.approx(200.0, rel=1e-4)
+    assert found["largest_moment"] == pytest.approx(found["largest_effort"], rel=1e-9)
     assert found["stable"]
     # cubic shapes: 3.533 against 3.516 of the exact beam (Blevins 1979)
     assert found["first_frequency"] == pytest.approx(
         3.533 / (2 * np.pi) * np.sqrt(4e4 / (3 * 2**4)), rel=1e-3
     )
+
+
+@pytest.mark.parametrize("name", ["canadarm2", "mobile_arm", "soft_arm_3", "two_link"])
+def test_the_largest_moment_at_rest_is_that_of_equilibrium_or_of_the_shapes(name):
+    robot = flexdyn_ros.load(name)
+    found, still = experiment("static", robot), np.zeros(robot.nv)
+    rest = robot.static_equilibrium(hold="joints")
+    links = robot.deflections(rest.q)
+    if name == "canadarm2":
+        links = {link: each for link, each in robot.loads(rest.q, still, still).items() if link in links}
+    expected = max((np.linalg.norm(each.moment, axis=-1).max() for each in links.values()), default=0.0)
+    assert found["largest_moment"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_modes_of_a_pendulum_and_a_fall_keep_their_closed_forms():

@@ -10,6 +10,8 @@ from models import joint, robot_text
 
 import flexdyn_ros
 from flexdyn_ros.expanded.colour_scale import STOPS, colours_of
+from flexdyn_ros.view.drawing.loads import along_links
+from flexdyn_ros.view.drawing.shown_robot import STATIONS
 
 pytest.importorskip("viser")
 
@@ -75,7 +77,8 @@ def test_tubes_have_the_colours_of_the_legend(chrome, dark):
     with seen_from_the_side(chrome, viewer) as (page, client):
         page.page.wait_for_timeout(1500)
         picture = page.picture()
-        states = viewer.shown.tube_states(viewer.q, "moment")
+        loads = along_links(viewer.robot, viewer._moment(viewer.q), STATIONS)
+        states = viewer.shown.tube_states(viewer.q, "moment", loads=loads)
         top = max(state.value.max() for state in states)
         seen = 0
         for state in states:

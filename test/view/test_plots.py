@@ -10,7 +10,7 @@ import flexdyn_ros
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.escaping import mathtext
 from flexdyn_ros.simulation import modal_frequencies, tip_deflections
-from flexdyn_ros.simulation.plots.panels import PANELS, Panel
+from flexdyn_ros.simulation.plots.panels import PANELS, Panel, panels_of
 from flexdyn_ros.simulation.plots.spectra import spectra
 from flexdyn_ros.simulation.plots.style import COLOURS, DASHES
 
@@ -225,6 +225,18 @@ def test_small_and_large_numbers_have_units_that_read_well(unit, value, label, s
     panel = of({"x": [0.0, value]}, unit).readable()
     assert panel.label == label
     assert panel.lines[0][1][1] == pytest.approx(shown)
+
+
+def test_the_panel_of_moments_has_those_that_the_root_joints_transmit():
+    robot = flexdyn_ros.load("canadarm2")
+    run = flexdyn_ros.simulate(robot, 0.02, dt=1e-3)
+    (panel,) = panels_of(run, "moment")
+    reactions = robot.joint_reactions(run.q, run.v, robot.forward_dynamics(run.q, run.v, run.tau))
+    assert [name for name, _ in panel.lines] == ["boom_1", "boom_2"]
+    for (_, values), joint in zip(panel.lines, ("shoulder_pitch", "elbow_pitch"), strict=True):
+        moment = np.linalg.norm(reactions.of(joint)[:, :3], axis=1)
+        np.testing.assert_allclose(values, moment, rtol=1e-9)
+    assert panels_of(flexdyn_ros.simulate(flexdyn_ros.load("two_link"), 0.02, dt=1e-3), "moment") == []
 
 
 def test_limits_that_are_passed_and_events_are_named():

@@ -29,12 +29,14 @@ from flexdyn_ros.robot.functions import ChosenReactions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Deflection
+from flexdyn_ros.robot.results import Deflection, Loads
 from flexdyn_ros.robot.stations import word_for
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.robot.wrenches import flat_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.robot import Bending, LinkIntegrals
+    from flexdyn_ros.families.trees.loads import TreeLoads
     from flexdyn_ros.families.trees.reactions import JointReactions, LooseJoints
     from flexdyn_ros.families.trees.regressor import TreeRegressor
     from flexdyn_ros.robot.analysis.small_deflections import Tip
@@ -314,6 +316,23 @@ class TreeFunctions(EntryFunctions):
             On wheels (their planar methods have `constraint_forces`), and with affine section frames.
         """
         return self.seeing(wrenches or ())._loosened.reactions(q, v, a, wrenches)
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        s = np.zeros(1) if self.bending is None else self.bending.stations(stations)
+        return self.seeing(wrenches or ())._loads.rows(rows, flat_wrenches(rows, wrenches) or {}, s)
+
+    @cached_property
+    def _loads(self) -> TreeLoads:
+        from flexdyn_ros.families.trees.loads import TreeLoads
+
+        cut: Any = self.loose.functions
+        links = () if self.bending is None else self.bending.links
+        return TreeLoads(self.robot, links, cut.tree, self._loosened)
 
     @cached_property
     def loose(self) -> Robot:

@@ -23,7 +23,7 @@ from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.functions import ChosenReactions, FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
-from flexdyn_ros.robot.results import Contacts
+from flexdyn_ros.robot.results import Contacts, Loads
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
@@ -225,6 +225,22 @@ class MobileFunctions(TreeFunctions):
         )
 
     # ---- rows of the verbs ----
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        """Those of the tree without its root link, on which the wheels push."""
+        if self.rolling.tables is not None:
+            raise UnsupportedError(
+                f"robot {self.description.name!r}: loads with the method 'floating_frame' are not computed; "
+                "load with options={'formulation.method': 'articulated'}"
+            )
+        found = super().loads_rows(rows, wrenches, stations)
+        found.pop(self.description.root)
+        return found
 
     def momenta_rows(self, rows: Rows) -> np.ndarray:
         found = super().momenta_rows(rows)

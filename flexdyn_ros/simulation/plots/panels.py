@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.errors import FlexdynError, UnknownNameError
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.simulation.limits import departures
 from flexdyn_ros.simulation.plots.spectra import spectra, tip_deflections
@@ -16,7 +16,9 @@ from flexdyn_ros.simulation.plots.spectra import spectra, tip_deflections
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.samples import Samples
 
-PANELS = ("position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance", "spectrum")
+PANELS = (
+    "position", "velocity", "deflection", "moment", "effort", "hydraulics", "energy", "balance", "spectrum",
+)  # fmt: skip
 #: those that are drawn unless others are chosen, where there is anything to draw
 USUAL = ("position", "deflection", "energy")
 #: values that count as zero [SI]
@@ -151,6 +153,9 @@ def panels_of(trajectory: Samples, quantity: str, coordinates: Sequence[str] | N
     if quantity == "deflection":
         tips = list(tip_deflections(t).items())
         return [Panel("Deflection of tips", "displacement", "m", tips)] if tips else []
+    if quantity == "moment":
+        roots = _root_moments(t)
+        return [Panel("Moment at roots of links, by equilibrium", "moment", "N m", roots)] if roots else []
     if quantity == "spectrum":
         spectrum = spectra(t)
         if spectrum is None:
@@ -170,6 +175,19 @@ def panels_of(trajectory: Samples, quantity: str, coordinates: Sequence[str] | N
     parts = [("kinetic", t.energy.kinetic), ("gravity", t.energy.gravity), ("elastic", t.energy.elastic)]
     parts += [("total", t.energy.total), ("work", t.work), ("dissipated", t.dissipated)]
     return [Panel("Energy", "energy", "J", [(name, values) for name, values in parts if values.any()])]
+
+
+def _root_moments(t: Samples) -> list[tuple[str, np.ndarray]]:
+    """Sizes (n,) [N m] of the section moments at the roots of flexible links; empty without robot, where
+    nothing bends, and where loads are not computed."""
+    bent = () if t.robot is None else t.robot.tips
+    try:
+        found = t.loads([0.0]) if bent else {}
+    except FlexdynError:
+        return []
+    return [
+        (tip.link, np.linalg.norm(found[tip.link].moment[:, 0], axis=-1)) for tip in bent if tip.link in found
+    ]
 
 
 def _of_coordinates(t: Samples, quantity: str, coordinates: Sequence[str] | None) -> list[Panel]:

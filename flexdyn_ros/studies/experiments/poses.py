@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from flexdyn_ros.control import joint_inertia
-from flexdyn_ros.errors import DimensionError, UnknownNameError
+from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -44,6 +44,19 @@ def largest_strain(robot: Robot, q: np.ndarray) -> float:
     """Largest fibre strain [-] over all bent links at q (..., nq); 0 for robots that do not bend."""
     found = robot.deflections(q)
     return max((float(np.abs(d.strain).max(initial=0.0)) for d in found.values()), default=0.0)
+
+
+def largest_moment(robot: Robot, q: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, object]) -> float:
+    """Largest section moment [N m] over all bent links at rest at q (nq,), by equilibrium; from the mode
+    shapes where the robot has no `loads`; 0 for robots that do not bend."""
+    found = robot.deflections(q)
+    still = np.zeros(robot.nv)
+    try:
+        loads = robot.loads(q, still, still, tau, wrenches) if found else {}
+    except UnsupportedError:
+        loads = {}
+    moments = (loads.get(name, bent).moment for name, bent in found.items())
+    return max((float(np.linalg.norm(m, axis=-1).max(initial=0.0)) for m in moments), default=0.0)
 
 
 def servo_gains(

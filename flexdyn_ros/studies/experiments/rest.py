@@ -11,13 +11,13 @@ import numpy as np
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.studies.experiments.poses import end_frame, largest_strain, pose_of
+from flexdyn_ros.studies.experiments.poses import end_frame, largest_moment, largest_strain, pose_of
 from flexdyn_ros.studies.experiments.registry import experiment
 
 
 @experiment(
-    "sag", "deflection", "strain", "largest_effort", "first_frequency", "mass", "stable",
-    sag="m", deflection="m", largest_effort="N m (N)", first_frequency="Hz", mass="kg",
+    "sag", "deflection", "strain", "largest_effort", "first_frequency", "mass", "stable", "largest_moment",
+    sag="m", deflection="m", largest_effort="N m (N)", first_frequency="Hz", mass="kg", largest_moment="N m",
 )  # fmt: skip
 def static(
     robot: Robot,
@@ -32,11 +32,14 @@ def static(
 
     Results: sag, how much lower the frame hangs than undeformed [m]; deflection, how far it moved [m];
     strain, the largest of all fibres; largest_effort of what is held; first_frequency of small vibrations
-    there, held coordinates locked [Hz], 0 where nothing vibrates; mass [kg]; stable.
+    there, held coordinates locked [Hz], 0 where nothing vibrates; mass [kg]; stable; largest_moment, of all
+    sections of links that bend, by equilibrium (`Robot.loads`; soft arms and robots on wheels by the method
+    floating_frame: from the mode shapes) [N m].
     """
     frame, q = end_frame(robot, frame), pose_of(robot, pose)
     wrench = np.concatenate([np.zeros(3), np.asarray(force, dtype=float)])
-    rest = robot.static_equilibrium(q, hold=hold, wrenches={frame: wrench} if wrench.any() else None)
+    wrenches = {frame: wrench} if wrench.any() else {}
+    rest = robot.static_equilibrium(q, hold=hold, wrenches=wrenches)
     found = robot.modes(rest.q, lock=hold).frequency
     moved = robot.frames(rest.q, frame)[:3, 3] - robot.frames(q, frame)[:3, 3]
     return {
@@ -47,6 +50,7 @@ def static(
         "first_frequency": found[found > 0.0].min() if (found > 0.0).any() else 0.0,
         "mass": robot.mass,
         "stable": bool(rest.stable),
+        "largest_moment": largest_moment(robot, rest.q, rest.tau, wrenches),
     }
 
 

@@ -3,13 +3,14 @@ pressures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.expanding import appearance_of
+from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -92,6 +93,19 @@ LOADS: dict[str, tuple[str, str, Callable[[Robot, Moment], Vectors]]] = {
     "forces": ("Forces in joints and legs", "N", _forces),
     "moments": ("Moments in joints", "N m", _moments),
 }
+
+
+def along_links(robot: Robot, now: Moment, stations: Sequence[float]) -> dict[str, Loads]:
+    """Loads at stations of the links by the accelerations of the moment, which efforts give; {} where these
+    are not known (a coordinate is beyond its limits, where stops act), and for robots without loads."""
+    limited = [c for c in robot.coordinates if c.q_index >= 0 and not c.lower <= now.q[c.q_index] <= c.upper]
+    if limited and not now.held:
+        return {}
+    try:
+        a = np.zeros(robot.nv) if now.held else robot.forward_dynamics(now.q, now.v, now.tau)
+        return robot.loads(now.q, now.v, a, now.tau, stations=stations)
+    except FlexdynError:
+        return {}
 
 
 def offered(robot: Robot) -> list[str]:

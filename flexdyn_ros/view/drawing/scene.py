@@ -7,7 +7,7 @@ shows parts of two instants, everything that moves is a mesh here, and what chan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.view.drawing.generated_shapes import Shape
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import Tube, TubeState, prism
@@ -65,6 +66,7 @@ class RobotScene:
         colour: str = "none",
         top: float = 0.0,
         coloured_at: tuple[np.ndarray, np.ndarray] | None = None,
+        loads: Mapping[str, Loads] | None = None,
     ) -> tuple[Assignments, float]:
         """What to do to show the configuration q (nq,), all at once.
 
@@ -77,6 +79,8 @@ class RobotScene:
             Value of the last colour; a larger one that is met replaces it.
         coloured_at : pair of (nq,), (nv,) arrays, optional
             Where the values of colours are taken; q at rest if left out.
+        loads : mapping from link to Loads, optional
+            What moments are taken from; the curvature of modes where they are left out.
 
         Returns
         -------
@@ -85,7 +89,7 @@ class RobotScene:
             The value of the last colour.
         """
         poses = self._shown.link_poses(q)
-        states = self._shown.tube_states(q, colour, coloured_at)
+        states = self._shown.tube_states(q, colour, coloured_at, loads)
         if colour != "none" and states:
             top = max(top, *(float(np.max(state.value)) for state in states))
         changes: Assignments = []

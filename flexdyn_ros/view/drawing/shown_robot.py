@@ -6,6 +6,7 @@ description, so that no family is drawn by code of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from flexdyn_ros.description.urdf.geometry import as_urchin
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanding import Expanded, appearance_of, expand
+from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.drawing.generated_shapes import generated_shapes, shapes_of_visuals
 from flexdyn_ros.view.drawing.tubes import PIECES, Tube, TubeState, state_of, tube_of
@@ -23,6 +25,8 @@ from flexdyn_ros.view.drawing.tubes import PIECES, Tube, TubeState, state_of, tu
 STEP = 1e-5
 #: what tubes can be coloured by
 COLOURINGS = ("none", "strain", "displacement", "moment", "velocity")
+#: of the middles of pieces of tubes, where values of colours are taken
+STATIONS = [(i + 0.5) / PIECES for i in range(PIECES)]
 
 
 class ShownRobot:
@@ -82,12 +86,17 @@ class ShownRobot:
         return poses
 
     def tube_states(
-        self, q: np.ndarray, colour: str = "none", state: tuple[np.ndarray, np.ndarray] | None = None
+        self,
+        q: np.ndarray,
+        colour: str = "none",
+        state: tuple[np.ndarray, np.ndarray] | None = None,
+        loads: Mapping[str, Loads] | None = None,
     ) -> list[TubeState]:
         """Where the pieces of all tubes are, and their strain [-], displacement [m], moment [N m] or the
         velocity [m/s] with which the displacement changes.
 
         state: q (nq,) and v (nv,) that these values are taken at, where q is magnified; else q at rest.
+        loads: what moments are taken from, at `STATIONS`, where they are known; else the curvature of modes.
         """
         if not self.tubes:
             return []
@@ -95,6 +104,8 @@ class ShownRobot:
         poses = self.robot.frames(q, names).reshape(len(self.tubes), PIECES + 1, 4, 4)
         at, rate = state or (q, np.zeros(self.robot.nv))
         values = self._values(at, rate, colour)
+        if colour == "moment":
+            values |= {name: np.linalg.norm(each.moment, axis=-1) for name, each in (loads or {}).items()}
         return [
             state_of(T, values.get(tube.name, np.zeros(PIECES)))
             for tube, T in zip(self.tubes, poses, strict=True)
@@ -120,17 +131,16 @@ class ShownRobot:
     def _values(self, q: np.ndarray, v: np.ndarray, colour: str) -> dict[str, np.ndarray]:
         if colour == "none":
             return {}
-        stations = [(i + 0.5) / PIECES for i in range(PIECES)]
         if colour == "velocity":
             # in the axes of the undeformed link, as the markers have it
             ahead, behind = (
-                self.robot.deflections(self.robot.integrate(q, v, h), stations) for h in (STEP, -STEP)
+                self.robot.deflections(self.robot.integrate(q, v, h), STATIONS) for h in (STEP, -STEP)
             )
             return {
                 name: np.linalg.norm(d.displacement - behind[name].displacement, axis=-1) / (2.0 * STEP)
                 for name, d in ahead.items()
             }
-        found = self.robot.deflections(q, stations)
+        found = self.robot.deflections(q, STATIONS)
         if colour == "strain":
             return {name: np.abs(d.strain) for name, d in found.items()}
         return {name: np.linalg.norm(getattr(d, colour), axis=-1) for name, d in found.items()}

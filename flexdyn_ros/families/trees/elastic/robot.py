@@ -28,9 +28,9 @@ from flexdyn_ros.robot.functions import ChosenReactions, DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Deflection
+from flexdyn_ros.robot.results import Deflection, Loads
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import flat_wrenches
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 
 class PackedJoints:
@@ -213,6 +213,17 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         """What they do; see `ElementTreeFunctions.element_forces`."""
         q, v = numbers(q, "q", self.nq), numbers(v, "v", self.nv)
         return self.tree.robot.element_forces(q[..., : self.tree.nq], v[..., : self.tree.nv])
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        sizes = {"q": self.tree.nq, "v": self.tree.nv, "a": self.tree.nv}
+        motion = {name: (rows.take(name)[:, :size], size) for name, size in sizes.items()}
+        loads = flat_wrenches(rows, wrenches)
+        return self.tree.loads_rows(rows_with_wrenches(loads, **motion), loads, stations)
 
     # ---- for exporters ----
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.actuation import with_actuation
 from flexdyn_ros.families.trees.elements.kernels import verbs, views
+from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
     PackedElements,
     changed_elements,
@@ -31,7 +32,7 @@ from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium, PositionLimits
+from flexdyn_ros.robot.results import Equilibrium, Loads, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
@@ -284,6 +285,29 @@ class ElementTreeFunctions(TreeFunctions):
         return any(element.has_mass for element in self.elements)
 
     # ---- rows of the verbs ----
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        """Those of the tree alone under what the elements exert on it, as external wrenches; elements that
+        are driven exert their efforts in tau, nothing where it is left out."""
+        efforts = (
+            rows.take("tau")[:, self.nv :]
+            if "tau" in rows.names
+            else np.zeros((rows.count, self.nu - self.nv))
+        )
+        acting = element_wrenches(self.robot, self.elements, efforts, rows)
+        for name, wrench in (flat_wrenches(rows, wrenches) or {}).items():
+            acting[name] = acting[name] + wrench if name in acting else wrench
+        given = {
+            name: (rows.take(name), size) for name, size in (("q", self.nq), ("v", self.nv), ("a", self.nv))
+        }
+        motion = {name: (x.reshape(*rows.shape, size), size) for name, (x, size) in given.items()}
+        loads = {name: w.reshape(*rows.shape, 6) for name, w in acting.items()}
+        return self.inner.loads_rows(rows_with_wrenches(loads, **motion), loads, stations)
 
     def inverse_dynamics_rows(
         self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray

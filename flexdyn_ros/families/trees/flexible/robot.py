@@ -201,9 +201,13 @@ class Bending:
         """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
         return {link.name: self.deflection_of(link.name, q, stations) for link in self.links}
 
+    def stations(self, chosen: Any) -> np.ndarray:
+        """Stations (k,) that are chosen, checked; 21 evenly spaced ones for None."""
+        return _EVENLY if chosen is None else _checked(chosen)
+
     def deflection_of(self, name: str, q: np.ndarray, stations: Any) -> Deflection:
         """Deformation of the flexible link of that name."""
-        s = _EVENLY if stations is None else _checked(stations)
+        s = self.stations(stations)
         key = name, s.tobytes()
         shapes = self._shapes.get(key)
         if shapes is None:

@@ -21,6 +21,7 @@ from flexdyn_ros.robot.analysis.partial import partial_motion, solved
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
@@ -185,6 +186,16 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         """UnsupportedError: these frames are no rotations."""
         self._need_rotations("joint_reactions")
         return super().joint_reactions(q, v, a, wrenches)
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        """UnsupportedError: these frames are no rotations."""
+        self._need_rotations("loads")
+        return super().loads_rows(rows, wrenches, stations)
 
     @cached_property
     def loose(self) -> Robot:
