@@ -22,7 +22,6 @@ from flexdyn_ros.families.trees.elements.model import (
 )
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
-from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
@@ -386,24 +385,22 @@ class ElementTreeFunctions(TreeFunctions):
     # ---- for exporters ----
 
     @property
-    def kernels(self) -> InterpretedKernels | None:
-        """The tree's kernels with the forces of the elements; None where some of these are driven."""
-        if self.nu != self.nv:
-            return None
+    def kernels(self) -> InterpretedKernels:
+        """The tree's kernels with the forces and masses of the elements."""
         tree, nv = self.inner.kernels, self.nv
         assert tree is not None
 
         def inverse(address: int, work: Any, q: np.ndarray, v: Any, a: np.ndarray, tau: np.ndarray) -> None:
-            memory, rows, wrench, _ = views.room_of(address, work)
-            force = np.zeros(nv, dtype=tau.dtype)
-            views.move_elements(address, memory, q, v, rows)
-            for i, element in enumerate(self.elements):
-                own = rows[views.ROWS * i : views.ROWS * (i + 1)]
-                motion, results = own[: law.MOTION], own[law.MOTION :]
-                element.kind.law.kernel(views.numbers_of(address, i, len(element.numbers)), motion, results)
-            views.carry_elements(address, memory, rows, wrench, force)
+            force, none = np.zeros(nv, dtype=tau.dtype), tau[:0]
+            verbs.push(address, work, q, v, none, views.LAW, force)
+            verbs.weigh(address, work, q, v, a, 1.0, views.INERTIA, force)
             tree.prepare(address, work)
-            tree.inverse(address, work, q, v, a, tau)
-            tau -= force
+            tree.inverse(address, work, q, v, a, tau[:nv])
+            tau[:nv] -= force
+            tau[nv:] = 0.0
 
-        return InterpretedKernels(tree.prepare, inverse, tree.mass, tree.frames)
+        def mass(address: int, work: Any, q: np.ndarray, M: np.ndarray) -> None:
+            tree.mass(address, work, q, M)
+            verbs.add_inertia(address, work, q, M)
+
+        return InterpretedKernels(tree.prepare, inverse, mass, tree.frames)

@@ -26,6 +26,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.stepping import table as motion
 
 from .views import (
@@ -114,19 +115,22 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         effort = own[at.EFFORT] - h * own[at.STIFFNESS] * own[at.RATE]
         for k in range(nv):
             f[k] += effort * line[k]
-    size = 1.0
+    square = 1.0
     for k in range(nv):
         trial[k] = f[k]
-        size = max(size, abs(f[k]))
+        square += f[k] * f[k]
+    size = np.sqrt(square)
     # the rows that weigh something, moved to the front
     weights = tail(rest, 2 * m * nv + m * m)
     chosen = 0
     for i in range(n):
         own, row = results_of(rows, i), row_of(head, i)
-        c = h * (own[at.DAMPING] + h * own[at.STIFFNESS])
+        c = 0.0
         if row[DRIVEN_BY] >= 0:
-            c += floats_at(extra + 8 * (nv + row[DRIVEN_BY]), 1)[0]
-        if c > 0.0:
+            c = floats_at(extra + 8 * (nv + row[DRIVEN_BY]), 1)[0]
+        if not holds(equal(h, 0.0)):
+            c = c + h * (own[at.DAMPING] + h * own[at.STIFFNESS])
+        if not holds(equal(c, 0.0)):
             weights[chosen] = np.sqrt(c)
             for k in range(nv):
                 J[chosen * nv + k] = J[i * nv + k]
@@ -135,7 +139,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         if row_of(head, i)[INERTIA] != 0:
             factor_inertia(robot, rows, i, L)
             for r in range(12):
-                if L[r, r] > 0.0:
+                if not holds(equal(L[r, r], 0.0)):
                     line, given_by = window(J, chosen * nv, nv), window(rows, ROWS * i + WEIGHT, 12)
                     for k in range(nv):
                         line[k] = 0.0

@@ -50,6 +50,7 @@ from .views import (
     carry_elements,
     carry_line,
     header_of,
+    jacobians_of,
     observe_elements,
     results_of,
     room_of,
@@ -220,23 +221,30 @@ def momenta(head, work, q, v, out):
     return 0
 
 
+@kernel
+def add_inertia(address, work, q, M):
+    """M (nv, nv) += what the masses of the elements add."""
+    header = header_of(address)
+    nv = header[views.NV]
+    if header[HEAVY] == 0:
+        return
+    memory, rows, wrench, still = room_of(address, work)
+    for i in range(nv):
+        still[i] = 0.0
+    weigh_elements(address, memory, q, still, still, 0.0, rows, INERTIA)
+    J = jacobians_of(address, work).reshape(12, nv)
+    add_masses(address, memory, rows, wrench, J, still, M)
+
+
 @callback(OBSERVE_SIGNATURE)
 def mass(head, work, q, v, out):
     """M (nv, nv)."""
     words = ints_at(head, HEAD_WORDS)
-    address = words[ROBOT]
-    header = header_of(address)
+    header = header_of(words[ROBOT])
     call_observe(header[INNER_MASS], (head, work, q, v, out))
-    nv = header[views.NV]
-    if header[HEAVY] == 0:
-        return 0
-    work_memory = floats_at(work, words[SIZE])
-    memory, rows, wrench, still = room_of(address, work_memory)
-    for i in range(nv):
-        still[i] = 0.0
-    weigh_elements(address, memory, floats_at(q, header[views.NQ]), still, still, 0.0, rows, INERTIA)
-    J = window(work_memory, words[SIZE] - 12 * nv, 12 * nv).reshape(12, nv)
-    add_masses(address, memory, rows, wrench, J, still, floats_at(out, nv * nv).reshape(nv, nv))
+    nq, nv = header[views.NQ], header[views.NV]
+    M = floats_at(out, nv * nv).reshape(nv, nv)
+    add_inertia(words[ROBOT], floats_at(work, words[SIZE]), floats_at(q, nq), M)
     return 0
 
 

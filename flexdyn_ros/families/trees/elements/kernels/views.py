@@ -183,6 +183,14 @@ def room_of(address, memory):
     )
 
 
+@kernel(forceinline=True)
+def jacobians_of(address, memory):
+    """Room for two Jacobians (12 nv,) behind that of `room_of`."""
+    head = header_of(address)
+    nv = head[views.NV]
+    return window(memory, head[WORK_SIZE] + ROWS * head[COUNT] + 6 + nv, 12 * nv)
+
+
 def room_size(count: int, nv: int) -> int:
     """Numbers behind those of the tree that `room_of` takes; behind it room for two
     Jacobians, as tangents for derivatives."""

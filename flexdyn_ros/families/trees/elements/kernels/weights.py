@@ -15,6 +15,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 from .views import (
     ACCELERATION,
@@ -183,17 +184,18 @@ def factor_inertia(address, rows, i, L):
         call(head, i, rows, INERTIA)
         for k in range(12):
             L[k, j] = own[WEIGHT + at.WRENCHES + k]
-        largest = max(largest, L[j, j])
+        largest = largest + L[j, j]
     for j in range(12):
         d = L[j, j]
         for k in range(j):
             d -= L[j, k] * L[j, k]
-        root = np.sqrt(d) if d > 1e-14 * largest else 0.0
+        is_there = less(1e-14 * largest, d)
+        root = np.sqrt(select(is_there, d, 1.0 + 0.0 * d))
         for r in range(12):
             x = L[r, j]
             for k in range(j):
                 x -= L[r, k] * L[j, k]
-            L[r, j] = 0.0 if r < j or root == 0.0 else x / root
+            L[r, j] = select(is_there, x / root, 0.0 * x) if r >= j else 0.0
 
 
 #: rows of J' L that an element with mass may have
