@@ -658,3 +658,81 @@ def test_elements_of_the_base_are_refused():
         '<flexdyn reference="J"><rotor inertia="1"/></flexdyn>',
     )
     refused(text, "'J' is part of the floating base")
+
+
+# ---- where joints may stand, and how they enter ----
+
+
+@pytest.mark.parametrize("kind", ["planar", "universal", "cylindrical"])
+def test_the_recursion_is_trusted_where_the_carried_body_has_inertia(kind):
+    """Massless bodies within a joint take no slower path; a joint that carries next to nothing does."""
+    assert not loaded(kind).functions.checked
+    heavy = '<inertial><origin xyz="0.1 0.08 -0.05" rpy="0.0 0.0 0.0"/><mass value="0.9"/>'
+    text = with_joint(kind)
+    assert heavy in text
+    light = text.replace(heavy, heavy.replace('"0.9"', '"1e-12"'))
+    assert flexdyn_ros.load(light).functions.checked
+
+
+def test_axes_of_a_universal_joint_may_be_nearly_parallel():
+    text = with_joint("universal").replace('second_axis="0.1 1 0.3"', 'second_axis="1 0.201 0"')
+    robot = flexdyn_ros.load(text)
+    assert robot.functions.checked
+    q, v, a = small_state(robot, 14)
+    tau = robot.inverse_dynamics(q, v, a)
+    found = robot.forward_dynamics(q, v, tau)
+    assert np.abs(robot.inverse_dynamics(q, v, found) - tau).max() <= 1e-10 * np.abs(tau).max()
+
+
+@BOTH
+def test_floating_joints_stand_anywhere(flexible):
+    """Behind another joint, on the tip of a beam: dynamics, picture, energy."""
+    text = with_joint("ball", flexible=flexible)
+    start = text.index('<flexdyn reference="J">')
+    robot = flexdyn_ros.load(text[:start] + text[text.index("</flexdyn>", start) + 10 :])
+    assert {"J/x", "J/qw"} <= set(robot.q_names)
+    assert robot.description.base.type == "fixed"
+    q, v, a = small_state(robot, 15)
+    tau = robot.inverse_dynamics(q, v, a)
+    assert_near(robot.forward_dynamics(q, v, tau), a, 1e-8)
+    for c in robot.coordinates:
+        if c.kind not in ("joint", "base"):
+            q[c.q_index] *= 1e-3
+    expanded = flexdyn_ros.expand(robot)
+    positions = dict(zip(expanded.joint_names, expanded.joint_positions(q), strict=True))
+    np.testing.assert_allclose(standing(expanded.urdf, positions)["tool"], robot.frames(q, "tool"), atol=1e-9)
+    run = flexdyn_ros.simulate(robot, 0.1, v0=0.2 * v * [c.kind == "joint" for c in robot.coordinates])
+    assert run.balance_error < 1e-6
+
+
+def test_a_new_chain_is_a_module_and_a_word(monkeypatch):
+    """A gimbal of three turns: what the registry does not know yet, from coordinates to the picture."""
+    from flexdyn_ros.multibody.joints import registry
+    from flexdyn_ros.multibody.joints.joint import (
+        RESISTANCE,
+        JointModel,
+        JointType,
+        Screw,
+        stated_coordinates,
+    )
+    from flexdyn_ros.numerics.algebra.manifold import REVOLUTE
+
+    def model(joint):
+        coordinates = stated_coordinates(joint, (("/yaw", "rad"), ("/pitch", "rad"), ("/roll", "rad")))
+        axes = zip(coordinates, np.eye(3)[::-1].tolist(), strict=True)
+        chain = tuple(Screw(c.name, REVOLUTE, tuple(axis), i) for i, (c, axis) in enumerate(axes))
+        return JointModel(coordinates, chain)
+
+    monkeypatch.setitem(registry.TYPES, "gimbal", JointType(model, RESISTANCE))
+    text = with_joint("ball", numbers='damping="1 2 3"').replace(">ball<", ">gimbal<")
+    robot, ball = flexdyn_ros.load(text), loaded("ball")
+    q, v, _ = small_state(robot, 16)
+    turned = ball.neutral()
+    turned[[0, -1]] = q[[0, -1]]
+    turned[1:5] = Rotation.from_euler("ZYX", q[1:4]).as_quat()
+    np.testing.assert_allclose(robot.frames(q, "lower"), ball.frames(turned, "lower"), atol=1e-14)
+    assert robot.energy(q, 0 * v).gravity == pytest.approx(ball.energy(turned, 0 * v).gravity, rel=1e-13)
+    assert_near(robot.forward_dynamics(q, v, robot.bias_forces(q, v)) + 1.0, np.ones(robot.nv), 1e-9)
+    shown = flexdyn_ros.expand(robot).joint_names
+    assert {"J/yaw", "J/pitch", "J/roll"} <= set(shown)
+    assert {"J/yaw/damping", "J/roll/friction"} <= {p.name for p in robot.parameters}

@@ -3,6 +3,8 @@
 The articulated inertia about a joint axis is at least that of the joint's own body and rotor, and rounding
 leaves it uncertain by some 1e-16 of all that hangs on the joint. A body that has less than `LEAST_SHARE` of
 that is weak: at some posture the recursion may divide by rounding, and then only the balance of forces tells.
+The massless bodies within a joint that is a chain have the inertia of the body that the joint carries: their
+axes are at angles to each other that do not change.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ __all__ = ["LEAST_SHARE", "weak_bodies"]
 
 #: share of the inertia behind a joint below which that of its own body does not keep the pivot from rounding
 LEAST_SHARE = 1e-9
+#: cosine of the angle between the axes of a chain above which they are not told apart well
+_NEARLY_PARALLEL = 0.999
 
 
 def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
@@ -37,10 +41,13 @@ def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
     reach = np.linalg.norm(m.placement.reshape(-1, 12)[:, 9:], axis=1).tolist()
     found = []
     for b in range(m.nb - 1, 0, -1):
-        kind, v = m.joint_type[b], m.v_index[b]
+        kind = m.joint_type[b]
         if kind in (REVOLUTE, PRISMATIC, FREE, BALL) and b not in bent:
-            rotor = 0.0 if kind in (FREE, BALL) else armature[v] / m.ratio[b] ** 2 if m.ratio[b] else 0.0
-            if _is_weak(kind, inertia[b], rotor, mass[b], second[b]):
+            carried = _carried(tree, inertia, b)
+            if carried != b:
+                if _is_weak(FREE, inertia[carried], 0.0, mass[b], second[b]) or _is_nearly_parallel(tree, b):
+                    found.append(b)
+            elif _is_weak(kind, inertia[b], _rotor(tree, kind, armature, b), mass[b], second[b]):
                 found.append(b)
         way = reach[b] + (_slide(tree, b) if kind == PRISMATIC else 0.0)
         p = m.parent[b]
@@ -48,6 +55,33 @@ def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
         first[p] += first[b] + way * mass[b]
         mass[p] += mass[b]
     return tuple(reversed(found))
+
+
+def _rotor(tree: RigidTree, kind: int, armature: np.ndarray, body: int) -> float:
+    """Inertia of a rotor on the axis of the body's own joint."""
+    ratio = tree.model.ratio[body]
+    return 0.0 if kind in (FREE, BALL) or not ratio else float(armature[tree.model.v_index[body]] / ratio**2)
+
+
+def _carried(tree: RigidTree, inertia: np.ndarray, body: int) -> int:
+    """The last body of the joint that a body belongs to; the body itself unless it is one within a chain."""
+    m = tree.model
+    while (
+        body + 1 < m.nb
+        and m.parent[body + 1] == body
+        and m.joint_type[body + 1] in (REVOLUTE, PRISMATIC)
+        and tree.body_links[body + 1] == tree.body_links[body]
+        and not inertia[body].any()
+    ):
+        body += 1
+    return body
+
+
+def _is_nearly_parallel(tree: RigidTree, body: int) -> bool:
+    """Whether the next joint of a chain is of the same kind, about or along nearly the same axis."""
+    m = tree.model
+    same = m.joint_type[body] == m.joint_type[body + 1]
+    return bool(same and abs(m.placement[12 * (body + 1) + 8]) > _NEARLY_PARALLEL)
 
 
 def _is_weak(kind: int, own: np.ndarray, rotor: float, mass: float, second: float) -> bool:
