@@ -1,0 +1,75 @@
+"""C, CasADi and FMUs of trees with a spring, a damper, a torsion spring and a cylinder."""
+
+import numpy as np
+import pytest
+from exported import COMPILERS, at_random, compiled, residual
+from mixtures import random_mixture
+
+import flexdyn_ros
+from flexdyn_ros import export
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+BOOM = """<robot name="boom"><link name="base"/><link name="boom"><inertial><origin xyz="1.2 0 0"/>
+  <mass value="100"/><inertia ixx="6" iyy="60" izz="60" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="tool"><inertial><origin xyz="0.2 0 0"/><mass value="10"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="lift" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 -1 0"/>
+  <limit lower="-3" upper="3" effort="0" velocity="3"/></joint>
+<joint name="tilt" type="revolute"><parent link="boom"/><child link="tool"/><origin xyz="2 0 0"/>
+  <axis xyz="0 -1 0"/><limit lower="-3" upper="3" effort="0" velocity="3"/></joint>
+<flexdyn>{}</flexdyn></robot>"""
+ELEMENTS = {
+    "spring": '<spring name="e" base="base" base_xyz="0.3 0 1" end="tool" stiffness="500" damping="20"/>',
+    "damper": '<damper name="e" base="base" base_xyz="0.3 0 1" end="tool" damping="20"/>',
+    "torsion_spring": '<torsion_spring name="e" base="boom" end="tool" axis="0 1 0" stiffness="50" damping="2"/>',
+    "cylinder": '<cylinder name="e" base="base" base_xyz="0.5 0 -0.6" end="tool" minimum_length="0.1" stroke="9"/>',
+    "heavy": '<cylinder name="e" base="boom" base_xyz="0.5 0 0.6" end="tool" minimum_length="0.1" stroke="9">'
+    '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/></cylinder>',
+}
+EVERY = pytest.mark.parametrize("kind", [*ELEMENTS])
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@EVERY
+def test_c_computes_the_same(kind, tmp_path):
+    robot = flexdyn_ros.load(BOOM.format(ELEMENTS[kind]))
+    export.c(robot, tmp_path, ("inverse_dynamics", "forward_dynamics", "mass_matrix", "energy"))
+    arm, nv = compiled(tmp_path, robot.name), robot.nv
+    for seed in range(5):
+        q, v, a, tau = at_random(robot, seed)
+        expected = robot.inverse_dynamics(q, v, a)
+        found = arm.call("inverse_dynamics", q, v, a, sizes=[robot.nu])
+        assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+        M = arm.call("mass_matrix", q, sizes=[nv * nv]).reshape(nv, nv)
+        assert np.abs(M - robot.mass_matrix(q)).max() <= 1e-12 * np.abs(M).max()
+        energy = arm.call("energy", q, v, sizes=[3])
+        assert np.abs(energy - robot.energy(q, v)).max() <= 1e-12 * np.abs(energy).max()
+        expected = robot.forward_dynamics(q, v, tau)
+        found = arm.call("forward_dynamics", q, v, tau, sizes=[nv])
+        assert residual(robot, q, v, tau, found, expected) <= 1e-12
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@EVERY
+def test_steps_in_c_are_those_of_simulate(kind, tmp_path):
+    robot = flexdyn_ros.load(BOOM.format(ELEMENTS[kind]))
+    export.c(robot, tmp_path, ["step"])
+    arm = compiled(tmp_path, robot.name)
+    q, v, _, tau = at_random(robot)
+    stepper = Stepper(robot, 1e-3, q0=q, v0=v)
+    assert stepper.advance(100, tau) == 0
+    for _ in range(100):
+        q, v = arm.step(q, v, tau, 1e-3)
+    assert np.abs(q - stepper.q).max() <= 1e-9
+    assert np.abs(v - stepper.v).max() <= 1e-9 * max(1.0, np.abs(v).max())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_casadi_has_the_numbers_of_mixtures(seed):
+    pytest.importorskip("casadi")
+    robot = flexdyn_ros.load(random_mixture(seed, "flexible"))
+    function = export.casadi(robot, "inverse_dynamics")
+    q, v, a, _ = at_random(robot, seed)
+    found = np.array(function(q, v, a)).ravel()
+    expected = robot.inverse_dynamics(q, v, a)
+    assert np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max()
