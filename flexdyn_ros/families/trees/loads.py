@@ -157,7 +157,7 @@ class TreeLoads:
         found = self._reactions.reactions(q, v, a, loads)
         wrench = {name: found.of(name).reshape(rows.count, 6) for name in found.names}
         for child, joint in self._joints.items():
-            if joint.type == "floating":
+            if joint.is_free:
                 # the efforts on a free body, in the axes of its coordinates: J of these is orthogonal
                 own = [robot.index(name) for name in robot.v_names if name.rpartition("/")[0] == joint.name]
                 tau = robot.inverse_dynamics(q, v, a, loads)[..., own]
