@@ -97,9 +97,9 @@ LOADS: dict[str, tuple[str, str, Callable[[Robot, Moment], Vectors]]] = {
 
 def along_links(robot: Robot, now: Moment, stations: Sequence[float]) -> dict[str, Loads]:
     """Loads at stations of the links by the accelerations of the moment, which efforts give; {} where these
-    are not known (a coordinate is beyond its limits, where stops act), and for robots without loads."""
-    limited = [c for c in robot.coordinates if c.q_index >= 0 and not c.lower <= now.q[c.q_index] <= c.upper]
-    if limited and not now.held:
+    are not known (something is beyond its limits, where stops act), and for robots without loads."""
+    limits, at = robot.functions.limits, robot.functions.limited_motion(now.q, now.v)[0]
+    if not now.held and ((at < limits.lower) | (at > limits.upper)).any():
         return {}
     try:
         a = np.zeros(robot.nv) if now.held else robot.forward_dynamics(now.q, now.v, now.tau)
