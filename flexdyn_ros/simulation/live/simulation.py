@@ -13,6 +13,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, Setpoint
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
+from flexdyn_ros.simulation.steps.stiffness import reciprocal
 from flexdyn_ros.simulation.verdict import ROUNDING
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if len(driven) > robot.nv:
         # along an element, what a force there feels
         lines = robot.actuation_matrix(q)[:, robot.nv :]
-        inertia = np.concatenate([inertia, 1.0 / np.einsum("ij,ij->j", lines, np.linalg.solve(M, lines))])
+        felt = np.einsum("ij,ij->j", lines, np.linalg.solve(M, lines))
+        inertia = np.concatenate([inertia, reciprocal(felt)])
     effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in driven])
     actuated = np.array([c.actuated for c in driven], dtype=bool)
     stiffness = np.where(actuated, np.maximum(inertia * BANDWIDTH**2, effort / REACH), 0.0)

@@ -54,11 +54,17 @@ def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
 
 
 def _inertia(robot: Robot, motion: Motion, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg."""
+    """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg or
+    cylinder; 0 where that cannot move anything."""
     if motion.drives_coordinates:
         return np.diagonal(M)
     B = robot.actuation_matrix(q)
-    return 1.0 / np.einsum("ij,ij->j", B, _inverse(M) @ B)
+    return reciprocal(np.einsum("ij,ij->j", B, _inverse(M) @ B))
+
+
+def reciprocal(x: np.ndarray) -> np.ndarray:
+    """1 / x, 0 where x is 0."""
+    return np.divide(1.0, x, out=np.zeros_like(x), where=x != 0.0)
 
 
 def _inverse(M: np.ndarray) -> np.ndarray:
