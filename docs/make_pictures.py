@@ -23,9 +23,7 @@ from browser import Page, browser  # noqa: E402
 from PIL import Image  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.description.urdf.sources import shipped_names  # noqa: E402
 from flexdyn_ros.view import Viewer, aim, picture  # noqa: E402
-from flexdyn_ros.view.opening import first_scene  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 960, 600
@@ -219,7 +217,7 @@ def make_film(chrome: Any) -> None:
 
 def make_panels(chrome: Any) -> None:
     """docs/images/viewer_link.png and others of the whole page of Canadarm2, panel included."""
-    viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8690, robots=shipped_names())
+    viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8690, robots=[scene.robot for scene in SCENES])
     panels = viewer.panels
 
     def keep(name: str, page: Page) -> None:
@@ -230,7 +228,8 @@ def make_panels(chrome: Any) -> None:
         print(f"viewer_{name}.png", flush=True)
 
     try:
-        first_scene(viewer)
+        viewer.rest()
+        viewer.cameras.frame_scene()
         phone = opened(chrome, viewer.port, 390, 844)
         keep("phone", phone)
         phone.page.close()

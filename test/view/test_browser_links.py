@@ -84,6 +84,7 @@ def test_frames_and_ellipsoids_are_switched(page, viewer):
 
 
 def test_moments_have_a_sign_of_their_own_in_the_legend(page, viewer):
+    viewer.rest()
     page.tab("Look")
     page.page.get_by_label("Moments in joints").check()
     page.page.get_by_text("\N{RIGHTWARDS TWO HEADED ARROW}").wait_for()
