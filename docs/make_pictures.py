@@ -1,7 +1,7 @@
 """Makes the pictures of the viewer in docs/images: each family by itself, four of them as one, and the moving
 picture of the README.
 
-    scripts/run python docs/make_pictures.py [NAME ... | film]
+    scripts/run python docs/make_pictures.py [NAME ... | film | panels]
 
 Wants a chromium; renders without a screen.
 """
@@ -215,9 +215,69 @@ def make_film(chrome: Any) -> None:
     print(f"robots.gif, {path.stat().st_size / 1e6:.2f} MB")
 
 
+def make_panels(chrome: Any) -> None:
+    """docs/images/viewer_link.png and others of the whole page of Canadarm2, panel included."""
+    viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8690, robots=[scene.robot for scene in SCENES])
+    panels = viewer.panels
+
+    def keep(name: str, page: Page) -> None:
+        page.page.wait_for_timeout(3000)
+        shot = Image.fromarray(page.screenshot())
+        smaller = shot.resize((round(shot.width * 0.75), round(shot.height * 0.75)), Image.Resampling.LANCZOS)
+        (smaller if shot.width > 400 else shot).save(IMAGES / f"viewer_{name}.png", optimize=True)
+        print(f"viewer_{name}.png", flush=True)
+
+    try:
+        viewer.rest()
+        viewer.cameras.frame_scene()
+        phone = opened(chrome, viewer.port, 390, 844)
+        keep("phone", phone)
+        phone.page.close()
+        page = opened(chrome, viewer.port, 1440, 900)
+        panels.look.overlays["moments"].value = True
+        panels.links.pick("boom_2")
+        page.tab("Link")
+        keep("link", page)
+        panels.look.overlays["moments"].value = False
+        panels.links.pick("none")
+        panels.look.show_ghost(False)
+        panels.look.colouring.value = "none"
+        viewer.pose(viewer.robot.neutral())
+        for box in panels.links.marks.values():
+            box.value = True
+        keep("inertia", page)
+        for box in panels.links.marks.values():
+            box.value = False
+        page.tab("Run")
+        page.page.get_by_label("Rigid twin").check()
+        page.until(lambda: viewer.twin is not None, "there is no twin")
+        page.press("Simulate from this pose")
+        page.until(lambda: viewer.source == "run", "there is no run")
+        page.press("Pause")
+        page.page.wait_for_timeout(1000)
+        page.fill("Time [s]", 2.0)
+        page.page.mouse.move(400, 800)
+        keep("twin", page)
+    finally:
+        viewer.close()
+
+
+def opened(chrome: Any, port: int, width: int, height: int) -> Page:
+    """A page without what viser says about browsers that have no graphics processor."""
+    page = Page(chrome, port, width, height)
+    page.page.wait_for_timeout(2000)
+    for button in page.page.locator(".mantine-Notification-closeButton").all():
+        button.click()
+    return page
+
+
 def main() -> None:
     wanted = sys.argv[1:]
     with browser() as chrome:
+        if not wanted or "panels" in wanted:
+            make_panels(chrome)
+        if wanted == ["panels"]:
+            return
         if not wanted or "film" in wanted:
             make_film(chrome)
         if wanted == ["film"]:

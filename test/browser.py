@@ -118,3 +118,18 @@ class Page:
         while not condition():
             assert time.monotonic() < deadline, f"{complaint} within {patience:g} s; console: {self.errors}"
             self.page.wait_for_timeout(50)
+
+
+def in_picture(camera: Any, points: Any, width: float = 1440, height: float = 900) -> Any:
+    """Places (k, 2) of points (k, 3) in the picture, from -1 to 1, rightwards and upwards."""
+    import numpy as np
+
+    eye, at, up = (np.asarray(x) for x in (camera.position, camera.look_at, (0.0, 0.0, 1.0)))
+    forward = (at - eye) / np.linalg.norm(at - eye)
+    right = np.cross(forward, up) / np.linalg.norm(np.cross(forward, up))
+    above = np.cross(right, forward)
+    depth = (points - eye) @ forward
+    half = np.tan(0.5 * camera.fov)
+    return np.stack(
+        (((points - eye) @ right) / depth / half * height / width, (points - eye) @ above / depth / half), -1
+    )

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, Topics, Xacro, load_robot, messages
+from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import ROS, FlexdynError, needs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
@@ -114,7 +115,11 @@ def view(
         raise typer.BadParameter("names the topics that --ros follows", param_hint="--namespace")
     _check_files(film, html, ros=ros)
     loaded, run = _robot_and_run(robot, recording, topic or (), config, settings, rigid, xacro)
-    viewer = Viewer(loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ())
+    # a page that follows topics has one robot
+    robots = () if ros else shipped_names()
+    viewer = Viewer(
+        loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or (), robots=robots
+    )
     follower: Any = None
     try:
         if film is None and html is None:
@@ -129,7 +134,7 @@ def view(
             viewer.play(run)
         elif duration:
             viewer.play(simulate(loaded, duration, sample=2e-3, limits="spring"))
-            viewer.frame_scene()
+            viewer.cameras.frame_scene()
         elif not still:
             _begin(viewer)
         if colour is not None:
@@ -137,7 +142,7 @@ def view(
         if film is None and html is None:
             _wait()
         else:
-            viewer.begin_at(look.value)
+            viewer.cameras.begin_at(look.value)
             _write(viewer, film, html, rate, pixels)
     finally:
         if follower is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,24 @@ STEP, CATCH_UP = 1e-3, 0.05
 PACE, DAMPING, MARGIN = 8.0, 0.8, 3.0
 #: parameters that are scaled as the stiffness of beams
 RIGIDITIES = ("EIy", "EIz", "GJ", "EA")
+
+
+class _Pull(NamedTuple):
+    """A spring at a point (3,) in the axes of a frame, and where its other end is in the world; see
+    `Drive.pull`."""
+
+    frame: str
+    point: np.ndarray
+    stiffness: float
+    most: float
+    to: np.ndarray
+
+    def wrench(self, T: np.ndarray) -> dict[str, np.ndarray]:
+        """(moment; force) (6,) at the origin of the frame, whose pose is T (4, 4), world axes."""
+        lever = T[:3, :3] @ self.point
+        force = self.stiffness * (self.to - T[:3, 3] - lever)
+        force *= min(1.0, self.most / max(float(np.linalg.norm(force)), 1e-12))
+        return {self.frame: np.concatenate((np.cross(lever, force), force))}
 
 
 class Drive:
@@ -39,6 +58,9 @@ class Drive:
     def __init__(self, robot: Robot, q: np.ndarray) -> None:
         self._original = self.robot = robot
         self._stiffness, self._payload = 1.0, 0.0
+        self._wrenches: dict[str, np.ndarray] = {}
+        self._until = 0.0
+        self._pulled: _Pull | None = None
         self.valves = robot.hydraulics is not None
         self._targets = np.zeros(6 if self.valves else robot.nu)
         self._gains = np.zeros((2, robot.nu)) if self.valves else _servo(robot, q)
@@ -82,6 +104,33 @@ class Drive:
             self._stiffness = factor
             self._rebuild()
 
+    def push(self, wrenches: dict[str, np.ndarray], seconds: float = inf) -> None:
+        """Let wrenches (moment; force) (6,) in world axes act on frames from now on, in place of those
+        before, for so long [s]; {}: none."""
+        self._stepper.set_wrenches(wrenches)
+        self._wrenches, self._until = wrenches, self.t + seconds
+
+    def pull(self, frame: str, point: np.ndarray, stiffness: float, most: float) -> None:
+        """Let a spring [N/m] of a largest force [N] pull at a point (3,) of a frame, given in its axes, from
+        now on; it has no length until `pull_to` moves its other end. Needs no lock."""
+        T = self.robot.frames(self._stepper.q.copy(), frame)
+        self._pulled = _Pull(frame, point, stiffness, most, T[:3, :3] @ point + T[:3, 3])
+
+    def pull_to(self, place: np.ndarray) -> None:
+        """Move the other end of the spring to a place (3,) in the world; nothing where none pulls."""
+        pulled = self._pulled
+        if pulled is not None:
+            self._pulled = pulled._replace(to=place)
+
+    def release(self) -> None:
+        """The spring pulls no more."""
+        self._pulled = None
+
+    @property
+    def wrenches(self) -> dict[str, np.ndarray]:
+        """Wrenches that act now, by frame; see `push`."""
+        return self._wrenches
+
     # ---- time ----
 
     def advance(self, elapsed: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -97,6 +146,11 @@ class Drive:
             self._cylinders.command(np.clip(self._targets, -1.0, 1.0), "valve")
         else:
             stepper.target_q[:] = self._targets
+        pulled = self._pulled
+        if pulled is not None:
+            self.push(pulled.wrench(self.robot.frames(stepper.q, pulled.frame)), 0.0)
+        elif self._wrenches and stepper.t >= self._until:
+            self.push({})
         steps = max(1, round(min(elapsed, CATCH_UP) / STEP))
         if stepper.advance(steps) != OK:
             raise FlexdynError(stepper.message)
@@ -138,6 +192,7 @@ class Drive:
         state = None if before is None else before.state()
         method = "staggered" if self.valves else "auto"
         self._stepper = Stepper(self.robot, STEP, method, q0=q, v0=v, t0=t, limits="spring")
+        self._stepper.set_wrenches(self._wrenches)
         self._cylinders: FusedHydraulics | None = None
         if self.valves:
             self._cylinders = FusedHydraulics(self._stepper, "valve")

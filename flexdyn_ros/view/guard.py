@@ -49,8 +49,9 @@ _logger.addFilter(lambda record: record.getMessage() != "opening handshake faile
 _making = threading.Lock()
 
 
-def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
-    """A viser.ViserServer whose requests and messages are judged by visitors.
+def guarded_server(visitors: Visitors, host: str, port: int, title: Callable[[], str]) -> Any:
+    """A viser.ViserServer whose requests and messages are judged by visitors; pages get the title of the
+    moment at which they are asked for.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
 
     def serve(handler: Callable[..., Awaitable[None]], *place: Any, **options: Any) -> Any:
         called.append("serve")
-        return _guarded(visitors, label, handler, *place, **options)
+        return _guarded(visitors, title, handler, *place, **options)
 
     with _making:
         true = getattr(inside, "websockets", None)
@@ -75,7 +76,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
         try:
             # the address is told once, by the viewer
             with redirect_stdout(io.StringIO()):
-                server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
+                server = viser.ViserServer(host=host, port=port, label=title(), verbose=False)
         finally:
             inside.websockets = true
     if not called:
@@ -113,7 +114,11 @@ def _unguarded() -> str:
 
 
 def _guarded(
-    visitors: Visitors, title: str, handler: Callable[..., Awaitable[None]], *place: Any, **options: Any
+    visitors: Visitors,
+    title: Callable[[], str],
+    handler: Callable[..., Awaitable[None]],
+    *place: Any,
+    **options: Any,
 ) -> websockets.asyncio.server.serve:
     """What viser would serve, behind the guard."""
     answer = options.pop("process_request", None)
@@ -127,7 +132,7 @@ def _guarded(
         if refusal is not None:
             return connection.respond(*refusal)
         response: Response | None = None if answer is None else answer(connection, request)
-        return None if response is None else completed(response, title)
+        return None if response is None else completed(response, title())
 
     async def receive(connection: _Visit) -> None:
         try:

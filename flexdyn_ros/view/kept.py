@@ -170,7 +170,9 @@ def annotated(viewer: Any, client: Any, image: np.ndarray) -> np.ndarray:
     low, high = viewer.shown.bounds(viewer.q)
     distance = float(np.linalg.norm(0.5 * (low + high) - np.asarray(client.camera.position)))
     metre = 0.5 * len(image) / np.tan(0.5 * client.camera.fov) / max(distance, 1e-9)
-    return written_on(image, viewer.title, *viewer.scale, dark=viewer.panels.is_dark, metre=float(metre))
+    return written_on(
+        image, viewer.picture.title, *viewer.scale, dark=viewer.panels.is_dark, metre=float(metre)
+    )
 
 
 def _round_length(metre: float, pixels: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from flexdyn_ros.control.feedback import computed_torque
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from flexdyn_ros.view.viewer import Viewer
 
 #: of the gentle motion: seconds until it begins anew, and natural frequency of the control [rad/s]
 PERIOD, FREQUENCY = 8.0, 20.0
@@ -24,7 +21,7 @@ CLEAR = 0.15
 SLOWER = 0.8
 
 
-def first_scene(viewer: Viewer) -> None:
+def first_scene(viewer: Any) -> None:
     """Show something worth seeing, with the camera on all the room that it takes.
 
     A robot that gravity bends rests; one that bends but that gravity leaves alone vibrates in its first mode.
@@ -49,7 +46,7 @@ def first_scene(viewer: Viewer) -> None:
         viewer.play(gentle_run(robot))
     else:
         viewer.tour()
-    viewer.frame_scene()
+    viewer.cameras.frame_scene()
 
 
 def gentle_run(robot: Robot, sample: float = 0.01) -> Trajectory:

@@ -12,22 +12,18 @@ from contextlib import contextmanager, redirect_stdout
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
-from flexdyn_ros.expanded.colour_scale import EQUILIBRIUM
 from flexdyn_ros.robot.coordinates import MODAL
-from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.view.around.camera import aim, room_of
-from flexdyn_ros.view.around.stage import Stage
-from flexdyn_ros.view.drawing.colours import legend
-from flexdyn_ros.view.drawing.loads import Moment, along_links
-from flexdyn_ros.view.drawing.overlays import Overlays
-from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
-from flexdyn_ros.view.drawing.shown_robot import STATIONS, ShownRobot
+from flexdyn_ros.view.around.cameras import Cameras
+from flexdyn_ros.view.drawing.overlays import names_of
+from flexdyn_ros.view.drawing.picture import Picture
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.motion import ModeMotion, Playback, Reach, magnified, rest_of
 from flexdyn_ros.view.panels.live_plots import History, LivePlots, samples_of
 from flexdyn_ros.view.panels.panels import Panels
+from flexdyn_ros.view.twin import Twin
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
@@ -35,8 +31,10 @@ FRAME_RATE, PLOT_RATE = 30.0, 4.0
 QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
 SWING = 1.6
-#: states of a run whose room is looked at
-LOOKS = 50
+#: seconds in which pages take what was sent before all of it is replaced
+SETTLE = 0.3
+#: sources that move by themselves
+MOVING = ("tour", "mode", "run", "drive")
 
 _logger = logging.getLogger(__name__)
 
@@ -56,6 +54,8 @@ class Viewer:
         Further names, `NAME` or `NAME:PORT`, by which browsers reach the page, through a tunnel or a proxy.
         Requests for other hosts than these, `host` and this machine, and web sockets of pages of other
         servers are refused.
+    robots : iterable of str
+        Shipped robots that pages may change to; the page offers none if left out.
 
     Attributes
     ----------
@@ -84,40 +84,71 @@ class Viewer:
         port: int = 8080,
         quality: str = "high",
         allow_hosts: Iterable[str] = (),
+        robots: Iterable[str] = (),
     ) -> None:
         with needs("viser", "view"):
             from flexdyn_ros.view.guard import guarded_server
             from flexdyn_ros.view.visitors import Visitors
-        visitors = Visitors(host, allow_hosts)
-        self.robot = robot
-        self.shown = ShownRobot(robot)
-        self.reach = Reach(robot)
+        visitors = Visitors(host, allow_hosts, lambda text: self.panels.tell(text))
+        self.given, self.robots = robot, tuple(robots)
+        self.robot, self.chosen, self._quality = robot, robot.name, quality
+        self._lock = threading.RLock()
+        self._ending = threading.Event()
+        self.server = guarded_server(visitors, host, port, lambda: f"{self.robot.name} - flexdyn")
+        self.port: int = self.server.get_port()
+        name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
+        self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
+        self._show(robot, ShownRobot(robot), Reach(robot))
+        self.cameras = Cameras(self)
+        self._thread = threading.Thread(target=self._loop, name="viewer", daemon=True)
+        self._thread.start()
+
+    def _show(self, robot: Robot, shown: ShownRobot, reach: Reach) -> None:
+        """Begin with a robot in its neutral position."""
+        self.robot, self.shown, self.reach = robot, shown, reach
         self.q, self.v = robot.neutral(), np.zeros(robot.nv)
         self.tau = np.zeros(robot.nu)
         self.source = "pose"
         self.mode: ModeMotion | None = None
         self.playback: Playback | None = None
         self.drive: Drive | None = None
+        self.twin: Twin | None = None
         self.history = History()
         self.message, self.legend, self._still_of = "", "", ""
-        self.labelled, self._shown_time = True, 0.0
-        self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
-        self._balanced = False
-        self._lock = threading.RLock()
-        self._ending = threading.Event()
+        self.shown_time, self._phase = 0.0, 0.0
         self._fresh, self._dirty = True, True
-        self.server = guarded_server(visitors, host, port, f"{robot.name} - flexdyn")
-        self.port: int = self.server.get_port()
-        name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
-        self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
-        self._make_scene(quality)
+        self.picture = Picture(self, self._quality)
         self.panels = Panels(self)
-        visitors.report = self.panels.tell
-        self._plots = LivePlots(self.server.gui, robot)
-        self._thread = threading.Thread(target=self._loop, name="viewer", daemon=True)
-        self._thread.start()
+        self._plots = LivePlots(self.server, robot)
 
     # ---- what the page and other programs ask for ----
+
+    def change_robot(self, robot: Robot, chosen: str = "") -> None:
+        """Show another robot on the same pages, in its neutral position; `chosen` is its name among
+        `robots`."""
+        # what compiles or takes long is done while the robot before is shown
+        shown, reach = ShownRobot(robot), Reach(robot)
+        names_of(robot)
+        self.pose(self.q)
+        time.sleep(SETTLE)
+        with self._lock:
+            self.chosen = chosen
+            dark = self.panels.is_dark
+            self.server.gui.reset()
+            self.server.scene.reset()
+            self._show(robot, shown, reach)
+            self.panels.paint(dark=dark)
+            self.panels.look.night.value = dark
+            self.cameras.restart()
+
+    def show_twin(self, *, shown: bool) -> None:
+        """Show the rigid twin beside the robot, or no more."""
+        with self._lock:
+            if self.twin is not None:
+                self.twin.remove()
+            self.twin = Twin(self) if shown else None
+            self._dirty = True
+        self.cameras.frame_scene()
 
     def pose(self, q: np.ndarray) -> None:
         """Show a configuration (nq,) and stop whatever moves."""
@@ -202,44 +233,10 @@ class Viewer:
             self.history.add(t, self.q, self.v, self.tau)
             self._dirty = True
 
-    def look_from(self, preset: str) -> None:
-        """Turn all cameras to one of camera.PRESETS."""
-        low, high = self.shown.bounds(self.q)
-        for client in self.server.get_clients().values():
-            aim(client.camera, preset, low, high)
-
-    def begin_at(self, preset: str) -> None:
-        """Let pages that are opened from now on look from one of camera.PRESETS, without a place for
-        panels."""
-        low, high = self.shown.bounds(self.q)
-        low, high = np.minimum(low, self._room[0]), np.maximum(high, self._room[1])
-        aim(self.server.initial_camera, preset, low, high, beside_panel=False)
-
-    def frame_scene(self) -> None:
-        """Let pages that are opened from now on see all that the present scene moves through."""
-        low, high = self.swept()
-        aim(self.server.initial_camera, "corner", low, high)
-
-    def swept(self) -> tuple[np.ndarray, np.ndarray]:
-        """Corners (3,), (3,) of a box that holds the robot wherever the present scene takes it [m]."""
-        states = [self.q]
-        if self.source == "run" and self.playback is not None:
-            q = self.playback.trajectory.q
-            states = list(q[:: max(1, len(q) // LOOKS)])
-        elif self.source == "mode" and self.mode is not None:
-            modes = self.panels.modes
-            states = [self.mode.at(modes.number, s * np.pi / 2, modes.amplitude_now()) for s in (-1.0, 1.0)]
-        elif self.source == "tour":
-            return self._room
-        factor = self.panels.magnification if self._story != "mode" else 1.0
-        boxes = [self.shown.bounds(magnified(self.robot, q, factor)) for q in states]
-        low, high = zip(*boxes, strict=True)
-        return np.min(low, axis=0), np.max(high, axis=0)
-
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
-        self._top, self._dirty = 0.0, True
-        self.overlays.restart()
+        self._dirty = True
+        self.picture.restart()
 
     def redraw(self) -> None:
         """Draw again although nothing moved."""
@@ -252,33 +249,32 @@ class Viewer:
     @property
     def scale(self) -> tuple[str, float]:
         """What tubes are coloured by, and the value of the last colour."""
-        chosen = self.panels.colouring
-        return EQUILIBRIUM if chosen == "moment" and self._balanced else chosen, self._top
+        return self.picture.scale
 
     @contextmanager
     def standing_still(self, *, labelled: bool = True) -> Iterator[None]:
         """While others show single moments, with a label above the robot or without."""
-        self.labelled = labelled
+        self.picture.labelled = labelled
         source, self._still_of, self.source = self.source, self.source, "still"
         try:
             yield
         finally:
-            self.source, self._still_of, self.labelled = source, "", True
+            self.source, self._still_of, self.picture.labelled = source, "", True
             self._dirty = True
 
     @contextmanager
     def unlabelled(self) -> Iterator[None]:
         """While a picture is made that says by itself what it shows."""
-        self.labelled = False
+        self.picture.labelled = False
         self.redraw_now()
         try:
             yield
         finally:
-            self.labelled = True
+            self.picture.labelled = True
             self._dirty = True
 
     @property
-    def _story(self) -> str:
+    def story(self) -> str:
         """What moves the robot, or would if it did not stand still for a film."""
         return self._still_of or self.source
 
@@ -305,38 +301,36 @@ class Viewer:
             self.server.stop()
 
     @property
+    def magnified_q(self) -> np.ndarray:
+        """Configuration (nq,) in which the robot is drawn."""
+        factor = self.panels.magnification if self.story != "mode" else 1.0
+        return magnified(self.robot, self.q, factor)
+
+    @property
     def bends(self) -> bool:
         """Whether there are deformations to magnify."""
         return any(c.kind in MODAL for c in self.robot.coordinates)
 
-    # ---- drawing ----
-
-    def _make_scene(self, quality: str) -> None:
-        scene = self.server.scene
-        low, high = self._room = room_of(self.shown, self.reach)
-        self.stage = Stage(scene, self.shown, low, high, rich=quality == "high")
-        self.scene = RobotScene(self.server, self.shown)
-        self.ghost = Ghost(scene, self.shown)
-        self.overlays = Overlays(scene, self.robot, self.shown.size)
-        above = high[2] + 0.1 * float(np.max(high - low))
-        self._label = scene.add_label(
-            "/label", "", position=(*(0.5 * (low + high))[:2], above), visible=False
-        )
-        aim(self.server.initial_camera, "corner", low, high)
+    # ---- time ----
 
     def _loop(self) -> None:
-        before, plotted = time.monotonic(), 0.0
+        before, plotted, moved = time.monotonic(), 0.0, False
         while not self._ending.wait(max(0.0, 1.0 / FRAME_RATE - (time.monotonic() - before))):
             now = time.monotonic()
             elapsed, before = now - before, now
             try:
                 with self._lock:
                     self._advance(elapsed)
-                    if self._dirty or self.source in ("tour", "mode", "run", "drive"):
+                    if self._dirty or self.source in MOVING:
                         self._draw()
-                if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
-                    plotted = now
-                    self._plot()
+                        self.cameras.move()
+                        moved = True
+                    if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
+                        plotted = now
+                        self._plot()
+                        if moved:
+                            self.panels.links.refresh()
+                        moved = False
             except FlexdynError as error:
                 self._stand_still(str(error))
             except Exception as error:
@@ -355,10 +349,10 @@ class Viewer:
             was_playing = self.playback.playing
             self.playback.advance(elapsed)
             self.q, self.v, self.tau = self.playback.state()
-            self._shown_time = self.playback.time
+            self.shown_time = self.playback.time
             if was_playing:
                 # the slider of a run that is paused belongs to whoever moves it
-                self.panels.run.follow(self.playback)
+                self.panels.time_line.follow(self.playback)
         elif self.source == "drive" and self.drive is not None:
             self.q, self.v, self.tau = self.drive.advance(elapsed)
             self.history.add(self.drive.t, self.q, self.v, self.tau)
@@ -381,7 +375,7 @@ class Viewer:
         """Take the state of the trajectory at a time [s]."""
         if self.playback is not None:
             self.playback.time = seconds
-            self.source, self._shown_time = "run", seconds
+            self.source, self.shown_time = "run", seconds
             self.q, self.v, self.tau = self.playback.state()
             self._dirty = True
 
@@ -389,69 +383,11 @@ class Viewer:
         """Take the state of the trajectory at a time [s], and leave its own time alone."""
         assert self.playback is not None
         self.q, self.v, self.tau = self.playback.sample_at(seconds)
-        self._shown_time = seconds
+        self.shown_time = seconds
 
     def _draw(self) -> None:
-        panels = self.panels
-        factor = panels.magnification if self._story != "mode" else 1.0
-        q = magnified(self.robot, self.q, factor)
-        loads, balanced = self._loads(), self._balanced
-        self._balanced = bool(loads)
-        changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v), loads)
-        changes += self.ghost.moved(magnified(self.robot, self.q, 0.0))
-        changes += self.stage.moved(q)
-        chosen = panels.look.chosen_overlays()
-        changes += self.overlays.moved(chosen, self._moment(q))
-        text = self.caption if self.labelled else ""
-        at_once(self.server, lambda: self._assign(changes, text))
-        if top != self._top or self._dirty or balanced != self._balanced:
-            self._top = top
-            panels.legend(legend(*self.scale) + self.overlays.legend(chosen))
-        self._dirty = False
-
-    def _loads(self) -> dict[str, Loads]:
-        """What colours of moments are taken from: equilibrium at rest and in motions by efforts; {} for
-        poses and modes, which say nothing of accelerations, and for states from elsewhere, whose efforts may
-        be missing."""
-        if self.panels.colouring != "moment" or self._story not in ("rest", "run", "drive"):
-            return {}
-        drive = self.drive if self._story == "drive" else None
-        robot = self.robot if drive is None else drive.robot
-        return along_links(robot, self._moment(self.q), STATIONS)
-
-    def _moment(self, q: np.ndarray) -> Moment:
-        """What overlays are drawn of, where the robot is drawn."""
-        held = self._story not in ("run", "live", "drive")
-        drive = self.drive if self._story == "drive" else None
-        v = np.zeros(self.robot.nv) if held else self.v
-        return Moment(self.q, v, self.tau, q, held, None if drive is None else drive.cylinders)
-
-    def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
-        for change in changes:
-            change()
-        if self._label.text != text:
-            self._label.text, self._label.visible = text, bool(text)
-
-    @property
-    def caption(self) -> str:
-        """What is said above the robot."""
-        words, factor = [], self.panels.magnification
-        if self._story == "mode" and self.mode is not None:
-            words.append("mode " + self.mode.labels()[self.panels.modes.number])
-        if self._story == "rest":
-            words.append("at rest under gravity")
-        if self.bends and factor != 1.0 and self._story != "mode":
-            words.append(f"deformation × {factor:g}")
-        return ", ".join(words)
-
-    @property
-    def title(self) -> str:
-        """What is said on pictures: robot, what it does, time [s]."""
-        time = self._shown_time if self._story == "run" else None
-        if self._story == "drive" and self.drive is not None:
-            time = self.drive.t
-        words = (self.robot.name, self.caption, "" if time is None else f"t = {time:.2f} s")
-        return "   ".join(filter(None, words))
+        self._dirty = False  # first: what changes meanwhile is drawn the next time
+        self.picture.draw()
 
     def _plot(self) -> None:
         if self.source == "run" and self.playback is not None:

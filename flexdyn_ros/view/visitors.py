@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -283,6 +283,36 @@ class _Command(_Message):
     uuid: _Name
 
 
+class _Click(_Message):
+    name: _Name
+    instance_index: int | None
+    ray_origin: _Three
+    ray_direction: _Three
+    screen_pos: tuple[float, float]
+    modifier: _Name | None
+    owner: _Name = ""
+
+    def is_sane(self) -> bool:
+        return all(map(math.isfinite, (*self.ray_origin, *self.ray_direction, *self.screen_pos)))
+
+
+class _Drag(_Message):
+    phase: Literal["start", "update", "end"]
+    name: _Name
+    instance_index: int | None
+    start_position: _Three
+    start_screen_pos: tuple[float, float]
+    end_position: _Three
+    end_screen_pos: tuple[float, float]
+    button: Literal["left", "middle", "right"]
+    modifier: _Name | None
+    owner: _Name = ""
+
+    def is_sane(self) -> bool:
+        places = (*self.start_position, *self.end_position, *self.start_screen_pos, *self.end_screen_pos)
+        return all(map(math.isfinite, places))
+
+
 class _Start(_Message):
     source_component_uuid: _Name
     transfer_uuid: _Name
@@ -322,6 +352,8 @@ _DECODERS: dict[str, msgspec.msgpack.Decoder[Any]] = {
     "ViewerCameraMessage": msgspec.msgpack.Decoder(_Camera),
     "GuiUpdateMessage": msgspec.msgpack.Decoder(_Update),
     "CommandTriggerMessage": msgspec.msgpack.Decoder(_Command),
+    "SceneNodeClickMessage": msgspec.msgpack.Decoder(_Click),
+    "SceneNodeDragMessage": msgspec.msgpack.Decoder(_Drag),
     "FileTransferStartUpload": msgspec.msgpack.Decoder(_Start),
     "FileTransferPart": msgspec.msgpack.Decoder(_Part),
     "GetRenderResponseMessage": msgspec.msgpack.Decoder(_Render),

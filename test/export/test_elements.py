@@ -25,7 +25,8 @@ ELEMENTS = {
     'damping="2"/>',
     "cylinder": '<cylinder name="e" base="base" base_xyz="0.5 0 -0.6" end="tool" minimum_length="0.1" '
     'stroke="9"/>',
-    "heavy": '<cylinder name="e" base="boom" base_xyz="0.5 0 0.6" end="tool" end_xyz="0.1 0 0.3" minimum_length="0.1" stroke="9">'
+    "heavy": '<cylinder name="e" base="boom" base_xyz="0.5 0 0.6" end="tool" end_xyz="0.1 0 0.3" '
+    'minimum_length="0.1" stroke="9">'
     '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/></cylinder>',
 }
 EVERY = pytest.mark.parametrize("kind", [*ELEMENTS])

@@ -77,8 +77,8 @@ def test_a_mode_is_animated_with_its_frequency(page, viewer):
     page.press("Animate")
     page.until(lambda: viewer.source == "mode", "nothing is animated")
     frequency = viewer.robot.modes(viewer.robot.neutral(), lock="joints").frequency[0]
-    page.until(lambda: viewer._label.visible, "no label")
-    assert viewer._label.text.startswith(f"mode 1: {frequency:.4g} Hz")
+    page.until(lambda: viewer.picture.label.visible, "no label")
+    assert viewer.picture.label.text.startswith(f"mode 1: {frequency:.4g} Hz")
     pictures = [page.picture()]
     page.until(
         lambda: pictures.append(page.picture()) or changed(pictures[0], pictures[-1]) > 0.002,

@@ -2,11 +2,14 @@
 
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from browser import in_picture
 
 import flexdyn_ros
+from flexdyn_ros.view.around.camera import ABOVE_PANEL, aim
 from flexdyn_ros.view.opening import first_scene, gentle_run
 
 pytest.importorskip("viser")
@@ -16,19 +19,7 @@ URDFS = (path.name for path in (Path(__file__).parents[2] / "urdf").glob("*.urdf
 SHIPPED = sorted(name.partition(".")[0] for name in URDFS if "ros2_control" not in name)
 #: size of a page, and of the panel on its right [pixels]
 WIDTH, HEIGHT, PANEL = 1440, 900, 320
-
-
-def in_picture(camera, points):
-    """Places (k, 2) of points (k, 3) in the picture, from -1 to 1, rightwards and upwards."""
-    eye, at, up = (np.asarray(x) for x in (camera.position, camera.look_at, (0.0, 0.0, 1.0)))
-    forward = (at - eye) / np.linalg.norm(at - eye)
-    right = np.cross(forward, up) / np.linalg.norm(np.cross(forward, up))
-    above = np.cross(right, forward)
-    depth = (points - eye) @ forward
-    half = np.tan(0.5 * camera.fov)
-    return np.stack(
-        (((points - eye) @ right) / depth / half * HEIGHT / WIDTH, (points - eye) @ above / depth / half), -1
-    )
+PHONE = 390, 844
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -38,8 +29,11 @@ def test_all_that_moves_is_in_the_picture_beside_the_panel(name):
     viewer = Viewer(flexdyn_ros.load(name), port=8290)
     try:
         first_scene(viewer)
-        corners = np.array(list(product(*zip(*viewer.swept()))))
+        corners = np.array(list(product(*zip(*viewer.cameras.swept()))))
         x, y = in_picture(viewer.server.initial_camera, corners).T
+        phone = SimpleNamespace()
+        aim(phone, "corner", *viewer.cameras.swept(), upright=PHONE[0] / PHONE[1])
+        across, up = in_picture(phone, corners, *PHONE).T
     finally:
         viewer.close()
     assert x.min() > -1.0
@@ -47,6 +41,10 @@ def test_all_that_moves_is_in_the_picture_beside_the_panel(name):
     assert np.abs(y).max() < 1.0
     # and it is not lost in it
     assert max(np.ptp(x), np.ptp(y)) > 0.5
+    # a phone has its panel at the bottom
+    assert np.abs(across).max() < 1.0
+    assert up.max() < 1.0
+    assert up.min() > 1.0 - 2.0 * ABOVE_PANEL
 
 
 @pytest.mark.parametrize("name", ["seven_joint_arm", "two_link"])

@@ -158,14 +158,14 @@ def test_a_picture_has_a_bar_of_a_round_length():
 
 def test_titles_tell_what_is_shown_with_time_and_magnification(viewer):
     viewer.show_time(0.1)
-    assert viewer.title == f"{viewer.robot.name}   t = 0.10 s"
+    assert viewer.picture.title == f"{viewer.robot.name}   t = 0.10 s"
     arm = Viewer(flexdyn_ros.load("mobile_arm"), port=8380)
     try:
         assert arm.rest()
         factor = arm.panels.magnification
         assert factor > 1.0
-        assert arm.title == f"mobile_arm   at rest under gravity, deformation × {factor:g}"
+        assert arm.picture.title == f"mobile_arm   at rest under gravity, deformation × {factor:g}"
         arm.pose(arm.q)
-        assert arm.caption == f"deformation × {factor:g}"
+        assert arm.picture.caption == f"deformation × {factor:g}"
     finally:
         arm.close()

@@ -36,7 +36,7 @@ def seen_from_the_side(chrome, viewer, **options):
     """The page of a viewer, which is closed after, and its client."""
     page = Page(chrome, viewer.port, *SIZE, path=SHARP, **options)
     try:
-        viewer.look_from("side")
+        viewer.cameras.look_from("side")
         (client,) = viewer.server.get_clients().values()
         page.until(lambda: abs(client.camera.position[0] - client.camera.look_at[0]) < 1e-3, "no side view")
         yield page, client
@@ -72,7 +72,7 @@ def distance_from_scale(pixel, low=0.0, high=1.0):
 def test_tubes_have_the_colours_of_the_legend(chrome, dark):
     viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8350)
     assert viewer.rest()
-    viewer.ghost.visible = False
+    viewer.picture.ghost.visible = False
     viewer.panels.paint(dark=dark)
     with seen_from_the_side(chrome, viewer) as (page, client):
         page.page.wait_for_timeout(1500)

@@ -84,19 +84,19 @@ def test_the_road_is_a_ribbon_under_the_wheels():
 
     viewer = Viewer(flexdyn_ros.load("mobile_arm"), port=8295)
     try:
-        points = viewer.stage.road.points(1.0)
+        points = viewer.picture.stage.road.points(1.0)
         # the description's own formula: 0.03 + 0.03 sin(2 pi (x + 0.35) / 0.4 + pi)
         expected = 0.03 + 0.03 * np.sin(2 * np.pi * (points[:, 0] + 0.35) / 0.4 + np.pi)
         np.testing.assert_allclose(points[:, 2], expected, atol=1e-12)
         assert points[0, 0] < 0.0
         assert points[-1, 0] > 2.0
-        before = viewer.stage.road._nodes
+        before = viewer.picture.stage.road._nodes
         q = viewer.robot.neutral()
-        viewer.stage.road.show(q)
-        assert viewer.stage.road._nodes is before
+        viewer.picture.stage.road.show(q)
+        assert viewer.picture.stage.road._nodes is before
         q[viewer.robot.q_names.index("base/x")] = 3.0
-        viewer.stage.road.show(q)
-        assert viewer.stage.road._nodes is not before
+        viewer.picture.stage.road.show(q)
+        assert viewer.picture.stage.road._nodes is not before
     finally:
         viewer.close()
     vertices, faces = ribbon(points, 0.5)
@@ -344,12 +344,12 @@ def until(condition, seconds=20.0):
 def test_what_moves_the_robot_can_be_changed(viewer, arm):
     q = arm.random(np.random.default_rng(8))
     viewer.pose(q)
-    tube, state = viewer.scene._tubes[0], viewer.shown.tube_states(q)[0]
+    tube, state = viewer.picture.scene._tubes[0], viewer.shown.tube_states(q)[0]
     expected = tube._tube.surface(state.frames)
     until(lambda: np.allclose(tube._surface.vertices, expected, atol=1e-4))
     viewer.play_mode(1)
     assert viewer.source == "mode"
-    assert viewer._label.text != "" or not viewer._label.visible
+    assert viewer.picture.label.text != "" or not viewer.picture.label.visible
     before = viewer.q.copy()
     until(lambda: not np.array_equal(viewer.q, before))
     run = flexdyn_ros.simulate(arm, 0.02, v0=np.full(23, 0.01), dt=2e-3)
@@ -403,12 +403,12 @@ def test_memory_stays_flat_for_ten_minutes(viewer):
 
 def test_a_run_goes_on_by_single_samples(viewer):
     viewer.play(flexdyn_ros.simulate(viewer.robot, 0.05, sample=0.01))
-    viewer.panels.run.toggle()
+    viewer.panels.time_line.toggle()
     viewer.show_time(0.02)
-    viewer.panels.run.step(1)
+    viewer.panels.time_line.step(1)
     assert viewer.playback.time == pytest.approx(0.03)
     assert np.array_equal(viewer.q, viewer.playback.trajectory.q[3])
-    viewer.panels.run.step(-1)
+    viewer.panels.time_line.step(-1)
     assert viewer.playback.time == pytest.approx(0.02)
     assert not viewer.playback.playing
     viewer.pose(viewer.robot.neutral())

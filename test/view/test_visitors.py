@@ -301,7 +301,7 @@ def test_values_that_no_control_offers_do_no_harm(viewer):
             (panels.pose.sliders[0], 1e308), (panels.pose.sliders[1], "nan"),
             (panels.look.colouring, "__class__"),
             (panels.modes.list, "99: nothing"), (panels.modes.amplitude, 1e300), (panels.modes.speed, -1e300),
-            (panels.run.speed, "1e999"), (panels.run.time, "-inf"), (panels.run.duration, 1e12),
+            (panels.time_line.speed, "1e999"), (panels.time_line.time, "-inf"), (panels.run.duration, 1e12),
         ):  # fmt: skip
             wire.send(update(handle, value))
         until(lambda: panels.run.duration.value == 1e12)
@@ -312,7 +312,7 @@ def test_values_that_no_control_offers_do_no_harm(viewer):
         assert panels.modes.number == 0
         assert panels.modes.amplitude_now() == 3.0
         assert panels.modes.speed_now() == 0.1
-        assert panels.run.chosen_speed == 1.0
+        assert panels.time_line.chosen_speed == 1.0
         viewer.play_mode(0)
     panels.run.duration.value = 4.0
     assert is_answering(viewer)
@@ -504,12 +504,12 @@ def test_a_library_that_cannot_be_guarded_is_not_used(monkeypatch):
     # as if viser took the function by another way
     monkeypatch.setattr(guard, "_Overlay", lambda below, **own: below)
     with pytest.raises(FlexdynError, match="who visits"):
-        guard.guarded_server(Visitors("127.0.0.1"), "127.0.0.1", 8460, "x")
+        guard.guarded_server(Visitors("127.0.0.1"), "127.0.0.1", 8460, lambda: "x")
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", 8460), timeout=5.0)
     monkeypatch.setattr(_infra, "websockets", SimpleNamespace())
     with pytest.raises(FlexdynError, match="who visits"):
-        guard.guarded_server(Visitors("127.0.0.1"), "127.0.0.1", 8460, "x")
+        guard.guarded_server(Visitors("127.0.0.1"), "127.0.0.1", 8460, lambda: "x")
 
 
 def test_messages_that_the_guard_knows_are_messages_of_the_library():

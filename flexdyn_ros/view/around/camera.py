@@ -23,6 +23,8 @@ ANGLE, SHARE = 0.7, 0.9
 FAR = 300.0
 #: the robot stands so far left of the middle, in half diagonals of it
 BESIDE_PANEL = 0.35
+#: share of the height of an upright page, from its top, that the panel leaves to the robot
+ABOVE_PANEL = 0.4
 
 
 def room_of(shown: ShownRobot, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
@@ -46,20 +48,26 @@ def aim(
     *,
     beside_panel: bool = True,
     closer: float = 1.0,
+    upright: float = 0.0,
 ) -> None:
     """Set a camera (of a client, or the one that new clients start with) to see a box from low (3,) to high
     (3,) [m].
 
-    beside_panel: leave the right of the picture to the panel. closer: factor of the distance.
+    beside_panel: leave the right of the picture to the panel. closer: factor of the distance. upright: width
+    by height of a page whose panel is at its bottom, as on a phone; 0: of others.
     """
     direction, up = PRESETS[preset]
     middle = 0.5 * (low + high)
     reach = max(float(np.linalg.norm(high - low)) * 0.5, 1e-3)
-    distance = closer * reach / np.tan(0.5 * ANGLE) / SHARE
+    half = np.tan(0.5 * ANGLE)
+    distance = closer * reach / half / SHARE / (min(upright, ABOVE_PANEL) if upright else 1.0)
     eye = middle + np.asarray(direction) / np.linalg.norm(direction) * distance
     # the panel covers the right of the page
     right = np.cross(middle - eye, up)
     aside = BESIDE_PANEL * reach * right / np.linalg.norm(right) if beside_panel else np.zeros(3)
+    if upright:
+        above = np.cross(right, middle - eye)
+        aside = -(1.0 - ABOVE_PANEL) * half * distance * above / np.linalg.norm(above)
     eye, middle = eye + aside, middle + aside
     if hasattr(camera, "up_direction"):
         camera.up_direction = up

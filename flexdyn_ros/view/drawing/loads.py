@@ -3,7 +3,8 @@ pressures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ class Moment(NamedTuple):
 
     q (nq,), v (nv,), tau (nu,): the state. shown (nq,): where the robot is drawn, which may be magnified.
     held: whether efforts are those that hold the robot where it is; else tau moves it. cylinders: absolute
-    pressures (6, 2) [Pa] in bore and rod chambers, where they are known.
+    pressures (6, 2) [Pa] in bore and rod chambers, where they are known. pushes: wrenches (moment; force)
+    (6,) of the visitor, by frame.
     """
 
     q: np.ndarray
@@ -28,6 +30,7 @@ class Moment(NamedTuple):
     shown: np.ndarray
     held: bool
     cylinders: np.ndarray | None = None
+    pushes: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 class Vectors(NamedTuple):
@@ -70,6 +73,31 @@ def _moments(robot: Robot, now: Moment) -> Vectors:
     return Vectors(_places(robot, now.shown, found.names), found.moment)
 
 
+def pushes_of(robot: Robot, now: Moment) -> Vectors:
+    """Forces of the visitor, each at the point of its line of action that is nearest to its frame."""
+    at, value = np.zeros((len(now.pushes), 3)), np.zeros((len(now.pushes), 3))
+    for k, (frame, wrench) in enumerate(now.pushes.items()):
+        value[k] = wrench[3:]
+        at[k] = robot.frames(now.shown, frame)[:3, 3]
+        at[k] += np.cross(value[k], wrench[:3]) / max(float(value[k] @ value[k]), 1e-24)
+    return Vectors(at, value)
+
+
+def reaction_of(robot: Robot, link: str, now: Moment) -> tuple[np.ndarray, np.ndarray] | None:
+    """Force and moment (3,), (3,) [N, N m] that the joint of a link transmits to it, world axes, of a robot
+    to which moments are `offered`; None where it has no such joint, or the equations cannot be solved."""
+    above = (joint.name for joint in robot.description.joints if joint.child == link)
+    name = "base" if link == robot.description.root else next(above, "")
+    try:
+        found = _reactions(robot, now)
+    except FlexdynError:
+        return None
+    if name not in found.names:
+        return None
+    i = found.names.index(name)
+    return found.force[i], found.moment[i]
+
+
 def _places(robot: Robot, q: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     """Origins (k, 3) of what joints carry."""
     description = robot.description
@@ -102,8 +130,8 @@ def along_links(robot: Robot, now: Moment, stations: Sequence[float]) -> dict[st
     if not now.held and ((at < limits.lower) | (at > limits.upper)).any():
         return {}
     try:
-        a = np.zeros(robot.nv) if now.held else robot.forward_dynamics(now.q, now.v, now.tau)
-        return robot.loads(now.q, now.v, a, now.tau, stations=stations)
+        a = np.zeros(robot.nv) if now.held else robot.forward_dynamics(now.q, now.v, now.tau, now.pushes)
+        return robot.loads(now.q, now.v, a, now.tau, now.pushes, stations=stations)
     except FlexdynError:
         return {}
 

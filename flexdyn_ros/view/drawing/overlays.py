@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, rest_of
+from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, pushes_of, rest_of
 from flexdyn_ros.wording import with_unit
 
 if TYPE_CHECKING:
@@ -17,13 +17,22 @@ if TYPE_CHECKING:
 
 #: colours of arrows
 COLOURS = {
-    "weight": (40, 40, 48), "contact": (0, 158, 115), "forces": (213, 94, 0), "moments": (123, 63, 158)
+    "weight": (40, 40, 48), "contact": (0, 158, 115), "forces": (213, 94, 0), "moments": (123, 63, 158),
+    "push": (200, 30, 60),
 }  # fmt: skip
 #: the longest arrow, the radius of its shaft, and the ball at the centre of mass [sizes of the robot]
 LONGEST, SHAFT, BALL = 0.2, 0.004, 0.012
+#: head of an arrow: radius and length [radii of its shaft]
+HEAD = (2.5, 8.0)
 #: shorter arrows are left out [of the longest]
 SHORTEST = 1e-3
+#: signs in the legend of vectors with one head, and of moments, which have two
+ONE_HEAD, TWO_HEADS = "&#10140;", "&#8608;"
 BAR = 1e5
+#: the overlay whose vectors are moments
+MOMENTS = "moments"
+#: all arrows; pushes of the visitor are shown whenever there are some
+ARROWS = {**LOADS, "push": ("Push", "N", pushes_of)}
 
 
 def names_of(robot: Robot) -> dict[str, str]:
@@ -44,9 +53,9 @@ class Overlays:
         self._arrows = {
             name: scene.add_arrows(
                 f"/overlay/{name}", nothing, COLOURS[name], shaft_radius=SHAFT * size,
-                head_radius=2.5 * SHAFT * size, head_length=8.0 * SHAFT * size, visible=False,
+                head_radius=HEAD[0] * SHAFT * size, head_length=HEAD[1] * SHAFT * size, visible=False,
             )
-            for name in self._names if name in LOADS
+            for name in ARROWS if name in self._names or (name == "push" and robot.motion is not None)
         }  # fmt: skip
         self._ball = scene.add_icosphere(
             "/overlay/ball", radius=BALL * size, color=COLOURS["weight"], cast_shadow=False,
@@ -58,13 +67,18 @@ class Overlays:
                 self._labels[frame] = scene.add_label(f"/overlay/{frame}", "", visible=False)
         self._top = dict.fromkeys(self._arrows, 0.0)
 
+    @property
+    def has_moments(self) -> bool:
+        """Whether forces and moments in joints are known."""
+        return MOMENTS in self._names
+
     def moved(self, chosen: set[str], now: Moment) -> list[Callable[[], None]]:
         """What to do to show those that are chosen."""
         changes: list[Callable[[], None]] = []
         for name, node in self._arrows.items():
-            shown = name in chosen
+            shown = bool(now.pushes) if name == "push" else name in chosen
             if shown:
-                points = self._points(name, LOADS[name][2](self._robot, now))
+                points = self._points(name, ARROWS[name][2](self._robot, now))
                 changes.append(partial(setattr, node, "points", points))
             if shown != node.visible:
                 changes.append(partial(setattr, node, "visible", shown))
@@ -74,10 +88,11 @@ class Overlays:
         """How long arrows are, one line for each kind."""
         lines = []
         for name in self._arrows:
-            if name in chosen and self._top[name] > 0.0:
+            if (name in chosen or name == "push") and self._top[name] > 0.0:
                 r, g, b = COLOURS[name]
-                label, unit, _ = LOADS[name]
-                arrow = f'<span style="color:rgb({r},{g},{b})">&#10140;</span>'
+                label, unit, _ = ARROWS[name]
+                sign = TWO_HEADS if name == MOMENTS else ONE_HEAD
+                arrow = f'<span style="color:rgb({r},{g},{b})">{sign}</span>'
                 lines.append(f"<div>{arrow} {label}: up to {with_unit(self._top[name], unit)}</div>")
         return f'<div style="margin:0.3em 0.7em;font-size:0.8em">{"".join(lines)}</div>' if lines else ""
 
@@ -86,14 +101,18 @@ class Overlays:
         self._top = dict.fromkeys(self._arrows, 0.0)
 
     def _points(self, name: str, vectors: Vectors) -> np.ndarray:
-        """Arrows (k, 2, 3); the largest value so far is the longest one."""
+        """Arrows (k, 2, 3); the largest value so far is the longest one. Moments get a second head behind the
+        first, as in textbooks of mechanics."""
         sizes = np.linalg.norm(vectors.value, axis=1)
         top = self._top[name] = max(self._top[name], float(np.max(sizes, initial=0.0)))
         seen = sizes > SHORTEST * top
         if not seen.any():
             return np.zeros((1, 2, 3), dtype=np.float32)
         along = vectors.value[seen] * (LONGEST * self._size / top)
-        return np.stack((vectors.at[seen], vectors.at[seen] + along), axis=1).astype(np.float32)
+        arrows = np.stack((vectors.at[seen], vectors.at[seen] + along), axis=1)
+        if name == MOMENTS:
+            arrows = np.concatenate((arrows, shortened(arrows, HEAD[1] * SHAFT * self._size)))
+        return arrows.astype(np.float32)
 
     def _ball_moved(self, chosen: set[str], now: Moment) -> list[Callable[[], None]]:
         shown = "weight" in chosen
@@ -113,6 +132,14 @@ class Overlays:
             at = self._robot.frames(now.shown, frame)[:3, 3]
             changes.append(partial(_write, label, text, at))
         return changes
+
+
+def shortened(arrows: np.ndarray, length: float) -> np.ndarray:
+    """Arrows (k, 2, 3) that end so much [m] earlier, at most at half their length."""
+    along = arrows[:, 1] - arrows[:, 0]
+    size = np.linalg.norm(along, axis=1, keepdims=True)
+    share = np.minimum(length / np.maximum(size, 1e-12), 0.5)
+    return np.stack((arrows[:, 0], arrows[:, 1] - share * along), axis=1)
 
 
 def _write(label: Any, text: str, at: np.ndarray) -> None:

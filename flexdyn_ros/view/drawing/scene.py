@@ -60,6 +60,12 @@ class RobotScene:
             for tube, state in zip(shown.tubes, states, strict=True)
         ]
 
+    @property
+    def parts(self) -> list[tuple[str, Any]]:
+        """Links and the nodes that show them."""
+        tubes = [(tube.name, node) for tube in self._tubes for node in tube.nodes]
+        return [*self._solids, *tubes]
+
     def moved(
         self,
         q: np.ndarray,
@@ -116,6 +122,16 @@ class _ShownTube:
             batched_colors=np.zeros((len(state.length), 3), np.uint8), lod="off", material=EXACT,
             cast_shadow=False, receive_shadow=False, visible=False,
         )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """Of the link that bends."""
+        return self._tube.name
+
+    @property
+    def nodes(self) -> tuple[Any, Any]:
+        """Surface, and coloured pieces."""
+        return self._surface, self._pieces
 
     def plain(self, state: TubeState) -> Assignments:
         surface = self._tube.surface(state.frames).astype(np.float32)

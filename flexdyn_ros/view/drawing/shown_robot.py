@@ -128,6 +128,15 @@ class ShownRobot:
         points = [self.robot.frames(q)[:, :3, 3], *(state.position for state in self.tube_states(q))]
         return np.concatenate(points)
 
+    def grabbed(self, link: str, place: np.ndarray, q: np.ndarray) -> tuple[str, np.ndarray]:
+        """The frame of a link, of one that bends the nearest along it, that a place (3,) in the world at q
+        (nq,) moves with, and the place in the axes of that frame [m]."""
+        names = next((tube.frames for tube in self.tubes if tube.name == link), (link,))
+        poses = self.robot.frames(q, names)
+        nearest = int(np.argmin(np.linalg.norm(poses[:, :3, 3] - place, axis=1)))
+        T = poses[nearest]
+        return names[nearest], (place - T[:3, 3]) @ T[:3, :3]
+
     def _values(self, q: np.ndarray, v: np.ndarray, colour: str) -> dict[str, np.ndarray]:
         if colour == "none":
             return {}

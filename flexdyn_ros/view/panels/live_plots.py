@@ -14,7 +14,7 @@ from flexdyn_ros.simulation.plots.style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from viser import GuiApi
+    from viser import ViserServer
 
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
 #: points and lines of a plot
@@ -23,6 +23,8 @@ POINTS, LINES = 400, 8
 PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 #: values of SI units below which nothing moves: rounding of lengths, angles and energies of machines
 NOISE = 1e-12
+#: colour of the line at the present time of a run
+CURSOR = "#888888"
 #: samples that a history holds
 MEMORY = 600
 
@@ -128,19 +130,30 @@ def readable(series: Series) -> Series:
     return series._replace(values=series.values / 10.0**power, unit=", ".join(units))
 
 
+def with_cursor(series: Series, now: float) -> tuple[np.ndarray, ...]:
+    """t (n + 3,), the lines, and one that is 1 at a time [s], else 0, of a scale of its own: uPlot draws all
+    lines over the same times, and this one is upright."""
+    now = float(np.clip(now, series.t[0], series.t[-1]))
+    at = int(np.searchsorted(series.t, now))
+    lines = [np.insert(line, at, 3 * [np.interp(now, series.t, line)]) for line in series.values]
+    cursor = np.insert(np.zeros(series.t.size), at, [0.0, 1.0, 0.0])
+    return np.insert(series.t, at, 3 * [now]), *lines, cursor
+
+
 class LivePlot:
     """One plot in the page, and the choice of what it shows."""
 
-    def __init__(self, gui: GuiApi, robot: Robot, quantity: str) -> None:
+    def __init__(self, server: ViserServer, robot: Robot, quantity: str) -> None:
         offered = [name for name in QUANTITIES if _has(robot, name)]
-        self._gui, self._robot = gui, robot
+        self._server, self._robot = server, robot
+        gui = server.gui
         self._folder = gui.add_folder(f"Plot of {quantity if quantity in offered else offered[0]}")
         with self._folder:
             self._choice = gui.add_dropdown(
                 "Shown", offered, initial_value=quantity if quantity in offered else offered[0]
             )
         self._handle: Any = None
-        self._drawn: tuple[str, ...] = ()
+        self._drawn: tuple[object, ...] = ()
         self._series: dict[str, Series] = {}
         self._choice.on_update(lambda _: self._folder_label())
 
@@ -149,7 +162,8 @@ class LivePlot:
         self._series.clear()
 
     def show(self, samples: Any, now: float | None, *, fresh: bool) -> None:
-        """Draw samples up to a time [s], or all; fresh: they are others than at the last call."""
+        """Draw samples, with a cursor at a time [s] where one is given; fresh: they are others than at the
+        last call."""
         quantity = self._choice.value
         if fresh:
             self._series.clear()
@@ -164,28 +178,24 @@ class LivePlot:
         if not series.names or series.t.size < 2:
             return
         series = readable(series)
-        values = series.values
-        if now is not None:
-            values = np.where(series.t <= now + 1e-9, values, np.nan)
-        data = (series.t, *values)
-        if self._handle is not None and self._drawn == (quantity, series.unit, *series.names):
-            self._handle.data = tuple(np.asarray(line, dtype=np.float64) for line in data)
+        data = (series.t, *series.values) if now is None else with_cursor(series, now)
+        columns = tuple(np.asarray(line, dtype=np.float64) for line in data)
+        drawn = (quantity, series.unit, len(data), *series.names)
+        if drawn == self._drawn:
+            self._handle.data = columns
             return
-        if self._handle is not None:
-            self._handle.remove()
-        lines: list[dict[str, Any]] = [{"label": "t"}]
-        for i, name in enumerate(series.names):
-            lines.append({"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 2, "spanGaps": False})
-        with self._folder:
-            self._handle = self._gui.add_uplot(
-                tuple(np.asarray(line, dtype=np.float64) for line in data),
-                tuple(lines),
-                title=f"{quantity} [{series.unit}]",
-                scales={"x": {"time": False, "auto": True}},
-                axes=({"label": "time [s]"}, {"size": 62}),
-                height=230,
-            )
-        self._drawn = (quantity, series.unit, *series.names)
+        self._drawn = drawn
+        title, lines = f"{quantity} [{series.unit}]", _lines(series, cursor=now is not None)
+        if self._handle is None:
+            with self._folder:
+                self._handle = self._server.gui.add_uplot(
+                    columns, lines, title=title, axes=({"label": "time [s]"}, {"size": 62}), height=230,
+                    scales={"x": {"time": False, "auto": True}, "cursor": {"range": (0.0, 1.0)}},
+                )  # fmt: skip
+            return
+        # together, since lines and columns must be as many; a plot that is removed may get data too late
+        with self._server.atomic():
+            self._handle.title, self._handle.series, self._handle.data = title, lines, columns
 
     def _folder_label(self) -> None:
         self._folder.label = f"Plot of {self._choice.value}"
@@ -194,13 +204,23 @@ class LivePlot:
 class LivePlots:
     """The plots of a page."""
 
-    def __init__(self, gui: GuiApi, robot: Robot) -> None:
-        self._plots = [LivePlot(gui, robot, quantity) for quantity in ("tip deflections", "energies")]
+    def __init__(self, server: ViserServer, robot: Robot) -> None:
+        self._plots = [LivePlot(server, robot, quantity) for quantity in ("tip deflections", "energies")]
 
     def show(self, samples: Any, now: float | None, *, fresh: bool) -> None:
         """See `LivePlot.show`."""
         for plot in self._plots:
             plot.show(samples, now, fresh=fresh)
+
+
+def _lines(series: Series, *, cursor: bool) -> tuple[dict[str, Any], ...]:
+    """How uPlot is to draw the lines of a series over their times, and the cursor."""
+    lines: list[dict[str, Any]] = [{"label": "t"}]
+    for i, name in enumerate(series.names):
+        lines.append({"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 2, "spanGaps": False})
+    if cursor:
+        lines.append({"label": "now", "stroke": CURSOR, "width": 1.5, "scale": "cursor"})
+    return tuple(lines)
 
 
 def _has(robot: Robot, quantity: str) -> bool:

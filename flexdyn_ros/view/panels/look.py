@@ -44,7 +44,7 @@ class LookTab:
         for box in self.overlays.values():
             box.on_update(lambda _: viewer.redraw())
         views = gui.add_button_group("View", tuple(PRESETS))
-        views.on_click(lambda _: viewer.look_from(choice(views, next(iter(PRESETS)))))
+        views.on_click(lambda _: viewer.cameras.look_from(choice(views, next(iter(PRESETS)))))
         self.night = gui.add_checkbox("Dark", False)
         self.night.on_update(lambda _: viewer.panels.paint(dark=bool(self.night.value)))
         gui.add_button("Screenshot").on_click(
@@ -76,7 +76,7 @@ class LookTab:
 
     def show_ghost(self, visible: bool) -> None:
         """Show or hide the undeformed shape."""
-        self._viewer.ghost.visible = visible
+        self._viewer.picture.ghost.visible = visible
         self._viewer.redraw()
 
     def _screenshot(self, client: ClientHandle) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.loading import load
 from flexdyn_ros.view.around.camera import PRESETS
 from flexdyn_ros.view.motion import Playback
-from flexdyn_ros.view.panels.jobs import Jobs, literal
+from flexdyn_ros.view.opening import first_scene
+from flexdyn_ros.view.panels.jobs import Jobs, choice, literal
 from flexdyn_ros.view.panels.knobs import KnobsTab
+from flexdyn_ros.view.panels.links import LinksTab
 from flexdyn_ros.view.panels.look import LookTab
 from flexdyn_ros.view.panels.pose import ModesTab, PoseTab
 from flexdyn_ros.view.panels.run import RunTab
+from flexdyn_ros.view.panels.time_line import TimeLine
 from flexdyn_ros.wording import with_unit
 
 
@@ -19,7 +24,8 @@ class Panels:
 
     Attributes
     ----------
-    pose, modes, run, knobs, look : the tabs
+    pose, modes, run, knobs, links, look : the tabs
+    time_line : TimeLine
     jobs : Jobs
     """
 
@@ -29,6 +35,11 @@ class Panels:
         gui = self._gui
         self.paint(dark=False)
         gui.set_panel_label(viewer.robot.name)
+        self.robots: Any = None
+        if viewer.robots:
+            names = tuple(dict.fromkeys((viewer.given.name, *viewer.robots)))
+            self.robots = gui.add_dropdown("Robot", names, initial_value=viewer.chosen)
+            self.robots.on_update(lambda _: self.jobs.in_background(self._change_robot))
         self.status = gui.add_markdown(_summary(viewer))
         self._legend = gui.add_html("")
         tabs = gui.add_tab_group()
@@ -42,8 +53,11 @@ class Panels:
         if viewer.robot.motion is not None:
             with tabs.add_tab("Drive"):
                 self.knobs = KnobsTab(viewer, gui, self.jobs)
+        with tabs.add_tab("Link"):
+            self.links = LinksTab(viewer, gui, self.jobs)
         with tabs.add_tab("Look"):
             self.look = LookTab(viewer, gui, self.jobs)
+        self.time_line = TimeLine(viewer, gui)
         self._make_keys()
 
     # ---- what the viewer asks ----
@@ -72,7 +86,8 @@ class Panels:
 
     def legend(self, html: str) -> None:
         """What colours and arrows mean."""
-        self._viewer.legend = self._legend.content = html
+        if html != self._viewer.legend:
+            self._viewer.legend = self._legend.content = html
 
     def highlight(self, colouring: str, *, magnification: float) -> None:
         """Colour by a quantity, magnify deformations, show what is undeformed."""
@@ -80,15 +95,32 @@ class Panels:
 
     def adopt(self, playback: Playback) -> None:
         """Controls for a trajectory that begins to play."""
-        self.run.adopt(playback)
+        self.time_line.adopt(playback)
 
     def paint(self, *, dark: bool) -> None:
         """By day or by night, the page and what is around the robot."""
         self._gui.configure_theme(
             show_logo=False, show_share_button=False, control_width="medium", dark_mode=dark
         )
-        self._viewer.stage.paint(dark=dark)
+        self._viewer.picture.stage.paint(dark=dark)
         self.is_dark = dark
+
+    def _change_robot(self) -> None:
+        """Show the robot that was chosen, in its first scene."""
+        viewer, name = self._viewer, choice(self.robots, self._viewer.chosen)
+        if name == viewer.chosen:
+            return
+        self.tell(f"loading {name} ...")
+        try:
+            robot = viewer.given if name == viewer.given.name else load(name)
+            viewer.change_robot(robot, name)
+        except FlexdynError:
+            self.robots.value = viewer.chosen
+            raise
+        try:
+            first_scene(viewer)
+        except FlexdynError as error:
+            viewer.panels.tell(str(error))
 
     # ---- keys ----
 
@@ -96,13 +128,13 @@ class Panels:
         """Single keys; the page lists them by control K."""
         actions: dict[str, tuple[object, str]] = {
             f"View from {name}" if name != "corner" else "View from the corner": (
-                lambda name=name: self._viewer.look_from(name), str(number)
+                lambda name=name: self._viewer.cameras.look_from(name), str(number)
             )
             for number, name in enumerate(PRESETS, start=1)
         }  # fmt: skip
-        actions["Play or pause"] = self.run.toggle, "space"
-        actions["A sample on"] = lambda: self.run.step(1), "."
-        actions["A sample back"] = lambda: self.run.step(-1), ","
+        actions["Play or pause"] = self.time_line.toggle, "space"
+        actions["A sample on"] = lambda: self.time_line.step(1), "."
+        actions["A sample back"] = lambda: self.time_line.step(-1), ","
         actions["Neutral pose"] = lambda: self.pose.take(self._viewer.robot.neutral()), "N"
         actions["Dark or light"] = self._toggle_night, "T"
         actions["Undeformed shape"] = self._toggle_ghost, "G"
@@ -119,7 +151,7 @@ class Panels:
 
 
 def _summary(viewer: Any) -> str:
-    robot, floor = viewer.robot, viewer.stage.floor
+    robot, floor = viewer.robot, viewer.picture.stage.floor
     words = [robot.kind, f"{robot.nv} coordinates", f"{robot.mass:.4g} kg"]
     if floor is not None:
         words.append(f"cells of the floor {with_unit(floor.cell, 'm')}")
