@@ -364,6 +364,7 @@ class Robot:
         wrenches: Mapping[str, object] | None = None,
         *,
         unactuated: str = "given",
+        actuators: str | Sequence[str] | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Efforts tau of B(q) tau = M(q) a + h(q, v) - sum J^T w.
@@ -379,6 +380,10 @@ class Robot:
         unactuated : {"given", "free"}
             "free": accelerations of coordinates that are not actuated are ignored and solved so that their
             efforts are 0. Nothing changes where legs or actuators drive every coordinate.
+        actuators : "all", or names of `actuators`, optional
+            These give the motion, and what none of them can give stands in the entries of modes, a floating
+            base and hubs: the least such rest, and then the least efforts (robot/analysis/allocation.py).
+            Left out: efforts along the coordinates, those of cylinders are 0.
         out : (..., nu) array, optional
 
         Returns
@@ -390,10 +395,13 @@ class Robot:
         DimensionError, StateError, UnknownNameError
         SingularityError
             Platforms: the smallest singular value of the homogeneous leg Jacobian, `.measure`, is below 1e-6;
-            in a batch such rows are NaN and a FlexdynWarning says how many.
+            in a batch such rows are NaN and a FlexdynWarning says how many. Likewise motions that the chosen
+            actuators cannot make.
         """
         if unactuated not in ("given", "free"):
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
+        if actuators is not None:
+            return self._by_actuators(q, v, a, wrenches, unactuated, actuators, out)
         if unactuated == "free" and not self.driven.all():
             force = self.functions.partial(q, v, None, a, self.driven, wrenches)[0]
             none = np.zeros((*force.shape[:-1], self.nu - self.nv))
@@ -403,6 +411,32 @@ class Robot:
         self.functions.inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))
         self._refuse_overflow(tau, rows, "inverse dynamics")
         return tau
+
+    def _by_actuators(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+        unactuated: str,
+        actuators: str | Sequence[str],
+        out: np.ndarray | None,
+    ) -> np.ndarray:
+        """`inverse_dynamics` by chosen actuators."""
+        from flexdyn_ros.robot.analysis.allocation import allocated_efforts, chosen_actuators
+
+        if unactuated == "free":
+            raise UnknownNameError("value of unactuated beside actuators", unactuated, ("given",))
+        chosen = chosen_actuators(self, actuators)
+        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        tau = self.inverse_dynamics(q, v, a, wrenches).reshape(rows.count, self.nu)
+        place = rows.take("q")
+        if self.effort_names[: self.nv] == self.v_names:
+            needed = tau[:, : self.nv]
+        else:
+            needed = np.einsum("nij,nj->ni", self.actuation_matrix(place), tau)
+        found = allocated_efforts(self, place, needed, chosen, rows.shape)
+        return _write(out, found.reshape(*rows.shape, self.nu))
 
     def forward_dynamics(
         self,

@@ -198,3 +198,18 @@ def test_joints_that_a_cylinder_moves_are_passive_unless_named():
         "lift",
         "c",
     )
+
+
+def test_reactions_count_the_force_of_the_cylinder():
+    """At rest the hinge and the pin on the boom carry its weight; no moment is left about the hinge."""
+    r = flexdyn_ros.load(BOOM.format(CYLINDER.format("")))
+    q, still = np.array([0.4]), np.zeros(1)
+    tau = r.inverse_dynamics(q, still, still, actuators="all")
+    found = r.joint_reactions(q, still, still, tau=tau)
+    poses = r.frames(q, "boom")
+    pin, foot = poses[:3, :3] @ [1.0, 0.0, -0.1] + poses[:3, 3], np.array([0.5, 0.0, -0.6])
+    push = tau[1] * (pin - foot) / np.linalg.norm(pin - foot)
+    assert found.of("lift")[3:] + push == pytest.approx([0.0, 0.0, 981.0], abs=1e-8)
+    assert found.of("lift")[:3] == pytest.approx(np.zeros(3), abs=1e-8)
+    without = r.joint_reactions(q, still, still)
+    assert without.of("lift")[3:] == pytest.approx([0.0, 0.0, 981.0], abs=1e-8)

@@ -85,7 +85,12 @@ class LooseJoints:
         self._names = tuple(c.name.rpartition("/")[0] for c in held[::6])
 
     def reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+        tau: np.ndarray | None = None,
     ) -> JointReactions:
         """See `TreeFunctions.joint_reactions`."""
         robot, loose = self._robot, self._loose
@@ -95,6 +100,11 @@ class LooseJoints:
         for x, own, target in zip((q, v, a), (self._q, self._v, self._v), whole, strict=True):
             target[..., own] = x
         rows = loose.inverse_dynamics(*whole, wrenches)[..., self._held]
+        if tau is not None and robot.nu > robot.nv:
+            # what cylinders exert is done already
+            exerted = numbers(tau, "tau", robot.nu)[..., robot.nv :]
+            lines = loose.actuation_matrix(whole[0])[..., self._held, loose.nv :]
+            rows = rows - np.einsum("...ij,...j->...i", lines, exerted)
         local = rows.reshape(*rows.shape[:-1], len(self._links), 2, 3)
         R = robot.frames(q, self._links)[..., :3, :3]
         world = local @ np.swapaxes(R, -1, -2)

@@ -302,11 +302,17 @@ class TreeFunctions(EntryFunctions):
         return JointWrenches(self.robot, tuple(dict.fromkeys(("base", *joints))))
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: Mapping[str, object] | None = None,
+        tau: np.ndarray | None = None,
     ) -> JointReactions:
         """Force and moment that every joint transmits to its child link; see `JointReactions`.
 
-        q (..., nq), v, a (..., nv) are a motion, wrenches those of `inverse_dynamics`. The component along
+        q (..., nq), v, a (..., nv) are a motion, wrenches those of `inverse_dynamics`; of tau (..., nu) the
+        forces of cylinders count, which do nothing where it is left out. The component along
         the axis of a joint is its effort less what its springs, damping, friction and rotor take.
 
         Raises
@@ -315,7 +321,7 @@ class TreeFunctions(EntryFunctions):
         UnsupportedError
             On wheels (their planar methods have `constraint_forces`), and with affine section frames.
         """
-        return self.seeing(wrenches or ())._loosened.reactions(q, v, a, wrenches)
+        return self.seeing(wrenches or ())._loosened.reactions(q, v, a, wrenches, tau)
 
     def loads_rows(
         self,

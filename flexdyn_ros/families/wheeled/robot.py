@@ -216,7 +216,12 @@ class MobileFunctions(TreeFunctions):
         return FamilyFunctions.reactions_in(self, joints)
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: Mapping[str, object] | None = None,
+        tau: np.ndarray | None = None,
     ) -> JointReactions:
         """UnsupportedError: see `constraint_forces`."""
         raise UnsupportedError(

@@ -92,9 +92,9 @@ def _inverse_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     address, nu, call = 0, robot.nu, _UNLOADED
     free = _with_free_coordinates(robot, general)
 
-    def inverse_dynamics(q, v, a, wrenches=None, *, unactuated="given", out=None):  # type: ignore[no-untyped-def]
+    def inverse_dynamics(q, v, a, wrenches=None, *, unactuated="given", actuators=None, out=None):  # type: ignore[no-untyped-def]
         nonlocal call, address
-        if wrenches is None and out is None:
+        if wrenches is None and out is None and actuators is None:
             if unactuated == "given":
                 try:
                     tau = _empty(nu)
@@ -106,7 +106,7 @@ def _inverse_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
                         return inverse_dynamics(q, v, a)
             elif unactuated == "free":
                 return free(q, v, a)
-        return general(q, v, a, wrenches, unactuated=unactuated, out=out)
+        return general(q, v, a, wrenches, unactuated=unactuated, actuators=actuators, out=out)
 
     return inverse_dynamics
 

@@ -181,11 +181,16 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         return bodies, np.array([point for _, point in found]).reshape(len(found), 3)
 
     def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: Mapping[str, object] | None = None,
+        tau: np.ndarray | None = None,
     ) -> JointReactions:
         """UnsupportedError: these frames are no rotations."""
         self._need_rotations("joint_reactions")
-        return super().joint_reactions(q, v, a, wrenches)
+        return super().joint_reactions(q, v, a, wrenches, tau)
 
     def loads_rows(
         self,
