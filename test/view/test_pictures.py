@@ -77,7 +77,7 @@ def test_tubes_have_the_colours_of_the_legend(chrome, dark):
     with seen_from_the_side(chrome, viewer) as (page, client):
         page.page.wait_for_timeout(1500)
         picture = page.picture()
-        loads = along_links(viewer.robot, viewer._moment(viewer.q), STATIONS)
+        loads = along_links(viewer.robot, viewer.picture.moment(viewer.q), STATIONS)
         states = viewer.shown.tube_states(viewer.q, "moment", loads=loads)
         top = max(state.value.max() for state in states)
         seen = 0
