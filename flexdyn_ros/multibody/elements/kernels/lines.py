@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn
@@ -222,3 +224,12 @@ SPRING = law_of(spring, SPRING_NUMBERS)
 TORSION_SPRING = law_of(torsion_spring, TORSION_NUMBERS)
 DRIVE = law_of(drive, DRIVE_NUMBERS)
 SWINGING_MASSES = inertia_of(swinging_masses, DRIVE_NUMBERS)
+
+#: the C functions of all of these, for whoever compiles them beforehand
+functions = SimpleNamespace(
+    **{
+        one.function.__name__: one
+        for each in (SPRING, TORSION_SPRING, DRIVE, SWINGING_MASSES)
+        for one in (each.plain, each.tangents)
+    }
+)

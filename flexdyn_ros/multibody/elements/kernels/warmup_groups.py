@@ -1,4 +1,4 @@
 """Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""
 
 #: what few people call and what takes long
-RARE: tuple[str, ...] = ()
+RARE = ("lines.*",)
