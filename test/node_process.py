@@ -10,8 +10,12 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: kernels may have to be compiled first, on a machine that is busy
+#: until a node is ready: kernels may have to be compiled first, on a machine that is busy
 PATIENCE = 600.0
+#: until a node that is ready answers
+ANSWER = 120.0
+#: nodes that have been started and not ended by `NodeProcess.end`
+_alive: list[NodeProcess] = []
 
 
 class NodeProcess:
@@ -29,14 +33,20 @@ class NodeProcess:
             env=os.environ | {"PYTHONPATH": path},
             cwd=ROOT,
         )
+        _alive.append(self)
 
     def __enter__(self) -> NodeProcess:
         return self
 
     def __exit__(self, *_) -> None:
+        self._forget()
         self.process.kill()
         self.process.wait()
         self._file.close()
+
+    def _forget(self) -> None:
+        if self in _alive:
+            _alive.remove(self)
 
     @property
     def alive(self) -> bool:
@@ -55,6 +65,7 @@ class NodeProcess:
 
     def end(self, *signals: signal.Signals, timeout: float = 60.0) -> int:
         """Send signals; the exit code, or -9 after a hard kill."""
+        self._forget()
         for number in signals:
             self.process.send_signal(number)
         try:
@@ -62,6 +73,12 @@ class NodeProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+def _latest() -> str:
+    """The last lines of the logs of nodes that should be alive, and whether they are."""
+    told = [f"{node.log.name}, exit code {node.process.poll()}:\n{node.text()[-2000:]}" for node in _alive]
+    return "\n".join(told)
 
 
 class Client:
@@ -90,11 +107,11 @@ class Client:
         self.node.destroy_node()
         self.context.try_shutdown()
 
-    def call(self, kind, name: str, *, patience: float = PATIENCE, **fields):
+    def call(self, kind, name: str, *, patience: float = ANSWER, **fields):
         """The response of a service."""
         return self.send(kind, name, kind.Request(**fields), patience)
 
-    def send(self, kind, name: str, request, patience: float = PATIENCE):
+    def send(self, kind, name: str, request, patience: float = ANSWER):
         """The response to a request.
 
         A server may come to know a new client later than the client knows the server; its first response is
@@ -108,14 +125,14 @@ class Client:
             return self.send(kind, name, request, patience)
         if is_first:
             self._clients[name] = self.node.create_client(kind, name)
-            assert self._clients[name].wait_for_service(patience), f"no service {name}"
+            assert self._clients[name].wait_for_service(patience), f"no service {name}:\n{_latest()}"
             self._executor.spin_until_future_complete(self._nothing, 0.3)
         for wait in (5.0, 15.0, patience) if is_first else (patience,):
             future = self._clients[name].call_async(request)
             self._executor.spin_until_future_complete(future, wait)
             if future.done():
                 return future.result()
-        raise AssertionError(f"no answer from {name} within {patience} s")
+        raise AssertionError(f"no answer from {name} within {patience} s:\n{_latest()}")
 
     def ask(self, kind, name: str, **fields):
         """The future response of a service that has been called before."""
@@ -161,7 +178,7 @@ class Client:
         """Spin until a condition holds; AssertionError if it never does."""
         deadline = time.monotonic() + patience
         while not condition():
-            assert time.monotonic() < deadline, f"{complaint} within {patience} s"
+            assert time.monotonic() < deadline, f"{complaint} within {patience} s:\n{_latest()}"
             self._executor.spin_once(timeout_sec=0.02)
 
     def next(self, topic: str, patience: float = 120.0):

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 #: packages of messages of which we compile our part where they are not there
 FALLBACKS = ("control_msgs", "tf2_msgs")
 #: which kernels are compiled beforehand; the others when they are first called
-GROUPS = {"demo": "demo", "use": "start", "test": "common"}
+GROUPS = {"demo": "demo", "use": "start", "test": "common", "part": "demo"}
 #: rosdep keys of package.xml that Ubuntu 24.04 has no package for, or that ask pip to write into the system
 BY_PIP = "python3-numba python3-urchin-pip"
 WRITE_BYTECODE = "import compileall, sys; [compileall.compile_dir(x, quiet=2) for x in sys.argv[1:]]"
@@ -32,11 +32,15 @@ KERNELS_LEAVE = 5
 
 
 def steps(environment: Environment, purpose: str, holder: str) -> list[Step]:
-    """What has to be there for a purpose: demo, use or test. `holder` is told to set-ups that wait."""
+    """What has to be there for a purpose: demo, use, test, or part of the tests, without messages of ROS 2.
+
+    `holder` is told to set-ups that wait.
+    """
     lock = Lock(environment.logs / "lock", holder)
     recipe = (Installation if environment.home == 1 else Wheels)(environment, lock)
     found = [recipe.venv(), *recipe.steps(), kernels(environment, GROUPS[purpose], holder)]
-    return [step for step in found if purpose == "test" or step.name != "test-packages"]
+    without = {"demo": {"test-packages"}, "use": {"test-packages"}, "part": {"interfaces", *FALLBACKS}}
+    return [step for step in found if step.name not in without.get(purpose, ())]
 
 
 class Recipe:
@@ -233,7 +237,7 @@ def bounds(pyproject: str) -> list[str]:
 
 def kernels(environment: Environment, group: str, holder: str) -> Step:
     """Compiled kernels. Their stamp and their lock lie in the cache, so that every cache has its own."""
-    rooms = ("flexdyn_ros/expanded", "flexdyn_ros/families", "flexdyn_ros/numerics")
+    rooms = tuple(f"flexdyn_ros/{room}" for room in ("expanded", "families", "multibody", "numerics"))
     sources = environment.hash_of(*rooms, "scripts/requirements-kernels.txt")
     key = f"{sources}-{environment.version}"
     command = [str(environment.python), "-m", "flexdyn_ros.numerics.compiling.warmup", group]
