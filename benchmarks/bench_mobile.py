@@ -23,6 +23,7 @@ import program
 
 import flexdyn_ros
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
+from flexdyn_ros.numerics.verbs.dynamics import many_on_lanes
 
 SAMPLES = 20000
 TORQUES = (45.0, -2.0)
@@ -90,11 +91,15 @@ def right_hand_side(robot, samples: int) -> float:
     q[:, 1] += 0.2
     tau, a = np.zeros_like(v), np.empty_like(v)
     functions = robot.functions
-    work, entry = functions.work(PER_LANES), functions.entries.forward_dynamics_many.load()
+    work, head, entry = (
+        functions.work(PER_LANES),
+        functions.on_lanes("forward_on_lanes"),
+        many_on_lanes.load(),
+    )
     seconds = []
     for _ in range(7):
         start = time.thread_time()
-        assert entry(functions.address, work, q, v, tau, a) == 0
+        assert entry(head.address, work, q, v, tau, a) == 0
         seconds.append((time.thread_time() - start) / samples)
     return 1e6 * median(seconds)
 

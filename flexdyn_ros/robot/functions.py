@@ -12,7 +12,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.numerics.numbers.memory import ONE_LANE, aligned
-from flexdyn_ros.numerics.verbs.entries import work_numbers
+from flexdyn_ros.numerics.verbs.functions_of import work_numbers
 from flexdyn_ros.robot.analysis.coriolis import coriolis_of
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.analysis.idle_motion import idle_motion
@@ -58,7 +58,7 @@ class FamilyFunctions(ABC):
     offers: tuple[str, ...] = ()
     #: entries by their names (numerics/verbs)
     entries: Any = None
-    #: the dynamics are those of the entries: single states of the usual types go straight to `..._one`
+    #: the dynamics are those of the entries: single states of the usual types go straight to them
     direct = True
     #: `difference` is the difference of the numbers in q
     flat = False
@@ -116,9 +116,11 @@ class FamilyFunctions(ABC):
         return int(self.packed.numbers)
 
     def work(self, per_number: int = ONE_LANE) -> np.ndarray:
-        """Work memory for one call of an entry, whose numbers take so many float64 each."""
+        """Fresh work memory, zeros, for one call of an entry, whose numbers take so many float64 each."""
         size = work_numbers(self.packed.numbers, self.nq, self.nv, per_number)
-        return np.empty(size) if per_number == ONE_LANE else aligned(size)
+        memory = np.empty(size) if per_number == ONE_LANE else aligned(size)
+        memory[:] = 0.0
+        return memory
 
     def call(
         self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray

@@ -15,7 +15,7 @@ PACKAGE = Path(flexdyn_ros.__file__).parent
 NAMES = sorted(names_of(["all"]))
 SHOWN = shown(NAMES)
 #: in a module with several entries, the one that stands for those that share its callees
-PREFERRED = ("accelerate", "forward_dynamics_one", "advance")
+PREFERRED = ("accelerate", "forward", "forward_dynamics_one", "advance")
 
 
 def representatives() -> list[str]:

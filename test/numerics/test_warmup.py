@@ -33,7 +33,7 @@ def test_every_decorated_entry_is_found():
         module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for name in decorated.findall(path.read_text()):
             assert f"{module}.{name}" in names
-    ours = {f"rigid.kernels.{name}" for name in ("entries.inverse_dynamics_one", "steps.accelerate")}
+    ours = {f"rigid.kernels.{name}" for name in ("entries.balance", "steps.accelerate")}
     assert ours | {"rigid.kernels.coriolis.coriolis_many"} <= short(["all"])
 
 
@@ -41,7 +41,7 @@ def test_groups_are_within_each_other():
     every = {name for name, _ in warmup_names.entries()}
     groups = {group: set(names_of([group])) for group in warmup_names.GROUPS}
     assert groups["demo"] < groups["start"] < groups["common"] < groups["all"] == every
-    assert set(names_of(["rigid.kernels.entries.prepare_one", "demo"])) == groups["demo"]
+    assert set(names_of(["rigid.kernels.entries.forward", "demo"])) == groups["demo"]
 
 
 def test_every_pattern_that_a_package_declares_fits_an_entry_of_that_package():
@@ -64,7 +64,7 @@ def test_the_warm_up_itself_names_no_kernel():
         assert not modules & {part for text in patterns for part in text.split(".")}, path
 
 
-ONE_STATE = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one")
+ONE_STATE = ("balance", "forward", "mass")
 
 
 def test_what_trees_need_to_move_is_compiled_at_the_start():
@@ -77,9 +77,11 @@ def test_what_trees_need_to_move_is_compiled_at_the_start():
 
 def test_what_every_family_needs_to_move_is_common():
     common = short(["common"])
-    for family in ("rigid", "flexible", "continuum", "wheeled", "stewart"):
-        verbs = (*ONE_STATE, "inverse_dynamics_many")
+    for family in ("rigid", "flexible", "continuum", "wheeled"):
+        verbs = (*ONE_STATE, "inverse_on_lanes", "forward_on_lanes")
         assert {f"{family}.kernels.entries.{verb}" for verb in verbs} <= common
+    verbs = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one", "inverse_dynamics_many")
+    assert {f"stewart.kernels.entries.{verb}" for verb in verbs} <= common
 
 
 def test_an_unknown_group_is_refused_by_name():

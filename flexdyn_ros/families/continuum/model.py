@@ -219,8 +219,8 @@ class PackedArm:
         floats = np.concatenate([numbers, *sections, *tables])
         #: numbers of work memory that the kernels take
         self.numbers = views.work_size(len(counts))
-        words = (len(counts), floats, np.zeros(self.numbers), arm.mass_model, arm.order, sum(counts))
-        self._header = Header(*words, size=views.HEADER)
+        words = len(counts), floats, arm.mass_model, arm.order, sum(counts)
+        self._header = Header(*words)
         self.address = self._header.address
         #: the arrays of floats that kernels read
         self.floats = (floats,)

@@ -3,6 +3,7 @@ kernels/tree_wheels.py does."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
 from flexdyn_ros.families.wheeled.kernels import views as planar
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
+from flexdyn_ros.numerics.compiling.callbacks import Callback
 
 
 class PackedMobile:
@@ -56,7 +58,6 @@ class PackedMobile:
             planar.ROAD: self._road.address,
             planar.GIVEN: tables.prescribed.copy(),
             planar.EXACT: int(tables.exact),
-            planar.OWN_WORK: np.zeros(size),
             planar.SIZE: size,
             planar.WHEELS_AT: wheels_at,
             planar.VECTORS_AT: vectors_at,
@@ -97,8 +98,24 @@ class PackedWheels:
             layout.GIVEN: given[0] if given else -1,
         }
         self._header.put(words)
-        #: numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py
-        self.numbers = base.numbers + layout.WHEEL_ROWS * len(description.wheels) + 6 + m.nv
+        #: numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py; as
+        #: tangents they hold slopes too
+        self.numbers = base.numbers + layout.WHEEL_ROWS * len(description.wheels) + 7 + m.nv + m.nv**2 // 12
+        self._functions: dict[str, tuple[tuple[int, Callback], ...]] = {}
+
+    def keep_functions(self, tree: Any, own: Any) -> None:
+        """Know what functions of the layer call: those of the tree, and of the wheels alone."""
+        self._functions = {
+            "balance": ((layout.BALANCE, tree.balance),),
+            "slopes": ((layout.SLOPES, tree.slopes), (layout.OWN_SLOPES, own.slopes)),
+            "bias_terms": ((layout.TERMS, tree.bias_terms),),
+            "energy": ((layout.ENERGY, tree.energy),),
+        }
+
+    def provide(self, names: Iterable[str]) -> None:
+        """Write the addresses of what these functions of the layer call, compiled now if need be."""
+        for name in names:
+            self._header.put({word: function.address for word, function in self._functions.get(name, ())})
 
     def keep_table(self, table: np.ndarray, size: int) -> None:
         """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""

@@ -113,7 +113,7 @@ def _declared() -> _Declared:
 def names_of(groups: Iterable[str]) -> list[str]:
     """Names of the entries in groups (or of patterns), those that take longest first.
 
-    A pattern is one of whole names or of their ends: `pendulum.kernels.*`, `rigid.prepare_one`.
+    A pattern is one of whole names or of their ends: `pendulum.kernels.*`, `rigid.balance`.
 
     Raises
     ------

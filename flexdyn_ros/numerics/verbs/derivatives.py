@@ -1,4 +1,4 @@
-"""Entries of the balance of forces and its derivatives, compiled once for all families (head.py).
+"""Entries of the derivatives of the balance of forces, compiled once for all families (head.py).
 
 Derivatives are exact to rounding. Work memory is TANGENTS float64 numbers, as the family's `slopes` take it.
 """
@@ -14,6 +14,7 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
 
+from .dynamics import status_of
 from .head import (
     BALANCE,
     COUNT,
@@ -23,18 +24,15 @@ from .head import (
     MASS,
     NQ,
     NV,
-    ROBOT,
     SLOPES,
     SPARE,
-    STATUS,
     TURNS,
     TWISTS,
     WORK,
     call_balance,
     call_observe,
-    call_status,
 )
-from .samples import all_finite, finite
+from .samples import all_finite
 
 
 def spare_numbers(nv: int) -> int:
@@ -42,81 +40,7 @@ def spare_numbers(nv: int) -> int:
     return 2 * nv * nv + 8 * nv + 10 + nv * (3 * nv + PER_TANGENTS) + ALIGNMENT // 8
 
 
-#: share of the efforts up to which accelerations that a factorisation found may leave them unbalanced
-UNBALANCED = 1e-5
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
-
-
-@kernel(forceinline=True)
-def status_of(words, q, v, a, tau):
-    """OK, NOT_FINITE or BAD_QUATERNION."""
-    status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
-    if status != at.OK:
-        return status
-    if finite(v, v.shape[0]) and finite(a, a.shape[0]) and finite(tau, tau.shape[0]):
-        return at.OK
-    return at.NOT_FINITE
-
-
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
-def balance_one(head, q, v, a, out):
-    """M a + h (nv,) of one state without wrenches."""
-    words = ints_at(head, HEAD_WORDS)
-    nv = words[NV]
-    if q.shape[0] != words[NQ] or v.shape[0] != nv or a.shape[0] != nv or out.shape[0] != nv:
-        return at.BAD_SHAPE
-    status = status_of(words, q, v, a, v[0:0])
-    if status == at.OK:
-        none = address_of(v)
-        motion = address_of(q), address_of(v), address_of(a)
-        call_balance(words[BALANCE], (head, words[WORK], *motion, none, none, address_of(out)))
-        status = at.OK if finite(out, nv) else at.NOT_FINITE
-    return status
-
-
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
-def unbalanced_one(head, q, v, tau, a):
-    """SINGULAR if accelerations a do not balance the efforts tau (EFFORTS,) of a good state: what a
-    factorisation found is then rounding divided by rounding."""
-    words = ints_at(head, HEAD_WORDS)
-    nv, none = words[NV], address_of(v)
-    spare = floats_at(words[SPARE], 2 * nv)
-    still, left = spare[0:nv], spare[nv : 2 * nv]
-    still[:] = 0.0
-    arrays = (head, words[WORK], address_of(q), address_of(v))
-    call_balance(words[BALANCE], (*arrays, address_of(still), address_of(tau), none, address_of(left)))
-    size = largest(tau, largest(left, 0.0))
-    call_balance(words[BALANCE], (*arrays, address_of(a), address_of(tau), none, address_of(left)))
-    return at.OK if largest(left, 0.0) <= UNBALANCED * size else at.SINGULAR
-
-
-@kernel(forceinline=True)
-def largest(x, least):
-    """The largest size of a number in x (n,), at least `least`; NaN if one is."""
-    for i in range(x.shape[0]):
-        size = abs(x[i])
-        if not size <= least:
-            least = size
-    return least
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_M})", nogil=True)
-def balance_many(head, work, q, v, a, tau, wrenches, out):
-    """The balance (N, nv) for rows of q, v, a, tau (N, EFFORTS), wrenches (N, k, 6).
-
-    The status is that of the first row that is wrong.
-    """
-    words, found = ints_at(head, HEAD_WORDS), at.OK
-    for s in range(q.shape[0]):
-        status = status_of(words, q[s], v[s], a[s], tau[s])
-        if status == at.OK:
-            arrays = address_of(q[s]), address_of(v[s]), address_of(a[s]), address_of(tau[s])
-            loads = address_of(wrenches[s])
-            call_balance(words[BALANCE], (head, address_of(work), *arrays, loads, address_of(out[s])))
-            status = at.OK if finite(out[s], out.shape[1]) else at.NOT_FINITE
-        if found == at.OK and status != at.OK:
-            found = status + 8 * s
-    return found
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_T})", nogil=True)

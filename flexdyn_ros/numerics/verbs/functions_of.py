@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, inlined
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
-from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
-from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
+from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, lanes_of, tangents_of
+from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS, LANES
 
 from .head import (
     BALANCE_SIGNATURE,
     BODIES,
     COUNT,
     EFFORTS,
+    FORWARD_SIGNATURE,
     HEAD_WORDS,
+    LANES_SIGNATURE,
     NQ,
     NV,
     OBSERVE_SIGNATURE,
@@ -30,17 +34,31 @@ from .head import (
 )
 from .kernels_of import FamilyKernels, ObservedKernels
 
-__all__ = ["family_functions", "observers"]
+__all__ = ["dynamics", "observers", "verb_functions", "work_numbers"]
 
 _Made = tuple[Callable, str]
 _WIDTH = PER_TANGENTS
 
 
-def family_functions(module: str, of: FamilyKernels) -> dict[str, Callback]:
-    """All C functions of a family by their names, as if `module` had defined them."""
-    return observers(module, of) | dynamics(
+#: what the compiler may do with lanes of a batch: a b + c in one rounding, signs of zeros, 1/x
+_FAST = {"contract", "nsz", "arcp"}
+
+
+def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
+    """float64 numbers of the work memory of an entry: the kernels' `numbers`, one sample and a mark, of a
+    number type with so many float64 each."""
+    return per_number * (numbers + 2 * nq + 7 * nv + 1)
+
+
+def verb_functions(module: str, of: FamilyKernels) -> SimpleNamespace:
+    """All C functions of a family by their names, as if `module` had defined them, and `kernels`."""
+    made = observers(module, of) | dynamics(
         module, of.prepare, of.displace, balance_of(module, of.inverse, of.load)
     )
+    made |= _named(module, [_forward(of)])
+    on_lanes = {"inverse_on_lanes": _answering(module, of.inverse), "forward_on_lanes": of.forward}
+    made |= _named(module, [_on_lanes(of.prepare, *named) for named in on_lanes.items()], fastmath=_FAST)
+    return SimpleNamespace(kernels=of, **made)
 
 
 def observers(module: str, of: FamilyKernels | ObservedKernels) -> dict[str, Callback]:
@@ -239,6 +257,58 @@ def _balance(prepare: Callable, write: Callable) -> _Made:
         return 0
 
     return balance, BALANCE_SIGNATURE
+
+
+def _forward(of: FamilyKernels) -> _Made:
+    prepare, run, load = of.prepare, of.forward, of.load
+
+    def forward(head, work, q, v, tau, wrenches, a):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nv, k, width = words[ROBOT], words[NV], words[COUNT], words[WIDTH]
+        memory, place = floats_at(work, words[SIZE]), floats_at(q, words[NQ])
+        prepare(robot, memory)
+        force = floats_at(tau, nv)
+        if k > 0:
+            # behind what the kernels take
+            loaded = tail(memory, words[SIZE] - nv)
+            for i in range(nv):
+                loaded[i] = force[i]
+            points, loads = floats_at(words[POINTS], k * width), floats_at(wrenches, 6 * k)
+            bodies, points = ints_at(words[BODIES], k), points.reshape(k, width)
+            load(robot, memory, place, bodies, points, loads.reshape(k, 6), loaded)
+            force = loaded
+        return run(robot, memory, place, floats_at(v, nv), force, floats_at(a, nv))
+
+    return forward, FORWARD_SIGNATURE
+
+
+def _answering(module: str, inverse: Callable) -> Callable:
+    """Inverse dynamics that answers with a status, as forward dynamics do."""
+
+    def answering(address, work, q, v, a, tau):
+        inverse(address, work, q, v, a, tau)
+        return OK
+
+    return inlined(apart(answering, module))
+
+
+def _on_lanes(prepare: Callable, name: str, run: Callable) -> _Made:
+    """Inverse or forward dynamics of a block of lanes."""
+
+    def on_lanes(head, work, numbers, is_first):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nq, nv = words[ROBOT], words[NQ], words[NV]
+        n = nq + 3 * nv
+        floats = floats_at(work, numbers)
+        block, memory = lanes_of(window(floats, 0, LANES * (n + 1))), lanes_of(tail(floats, LANES * (n + 1)))
+        if is_first != 0:
+            prepare(robot, memory)
+        x, xd = window(block, 0, nq), window(block, nq, nv)
+        given, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
+        return run(robot, memory, x, xd, given, found)
+
+    on_lanes.__name__ = name
+    return on_lanes, LANES_SIGNATURE
 
 
 def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> _Made:

@@ -12,10 +12,10 @@ from flexdyn_ros.numerics.compiling.callbacks import caller
 #: keep the GIL, how much of it functions take, and on tangents, numbers that such calls write to; how many
 #: numbers a result has; of frames how many, bodies (k,), rows of numbers (k, width); marks (nv,) of
 #: coordinates whose acceleration is given; where the turns of free bodies begin in v, and how many; functions
-HEAD_WORDS = 21
+HEAD_WORDS = 23
 (
     ROBOT, NQ, NV, EFFORTS, WORK, SIZE, TANGENTS, SPARE, RESULTS, COUNT, BODIES, POINTS, WIDTH, GIVEN,
-    TWISTS, TURNS, STATUS, OBSERVE, MASS, BALANCE, SLOPES,
+    TWISTS, TURNS, STATUS, OBSERVE, MASS, BALANCE, SLOPES, FORWARD, ON_LANES,
 ) = range(HEAD_WORDS)  # fmt: skip
 
 #: (robot, q): OK, NOT_FINITE or BAD_QUATERNION
@@ -26,6 +26,15 @@ OBSERVE_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
 #: (COUNT, 6); or its derivatives (nv, 2 nv) by q, in its tangent space, and by v
 BALANCE_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
 
+#: (head, work, q, v, tau, wrenches, a): accelerations (nv,) under efforts (nv,) and wrenches (COUNT, 6); OK,
+#: or a status of the family
+FORWARD_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64)"
+#: (head, work, numbers, is_first): inverse or forward dynamics of a block of lanes at the beginning of work
+#: memory of so many float64 numbers: q, v, accelerations or efforts, and the result; a status as above
+LANES_SIGNATURE = "int64(int64, int64, int64, int64)"
+
 call_status = caller(STATUS_SIGNATURE)
 call_observe = caller(OBSERVE_SIGNATURE)
 call_balance = caller(BALANCE_SIGNATURE)
+call_forward = caller(FORWARD_SIGNATURE)
+call_on_lanes = caller(LANES_SIGNATURE)

@@ -13,8 +13,6 @@ class FamilyKernels(NamedTuple):
     type of the other arrays (numerics/numbers); q (nq,), v, a, tau (nv,).
 
     sizes : (address) -> (nq, nv)
-    own_work : (address) -> float64 array
-        The robot's own work memory, for calls that keep the GIL.
     prepare : (address, work)
         Make fresh work memory ready for the others.
     status_of_q : (address, q) -> int
@@ -47,7 +45,6 @@ class FamilyKernels(NamedTuple):
     """
 
     sizes: Callable
-    own_work: Callable
     prepare: Callable
     status_of_q: Callable
     inverse: Callable

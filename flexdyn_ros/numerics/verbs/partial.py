@@ -13,7 +13,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
-from .derivatives import UNBALANCED, largest
+from .dynamics import UNBALANCED, largest
 from .head import (
     BALANCE,
     GIVEN,

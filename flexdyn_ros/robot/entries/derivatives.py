@@ -36,14 +36,14 @@ class DerivativeEntries(ObservedFunctions):
         return seeing.linearizations(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
     def balance_slopes(
-        self, rows: Rows, points: _Points, wrenches: np.ndarray, entries: object = None
+        self, rows: Rows, points: _Points, wrenches: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives (count, nv, nv) of the balance of forces, of other `entries` if there are any, by q and
-        by v at rows of q, v, a and, where the balance needs it, tau; wrenches (count, k, 6) at points."""
+        """Derivatives (count, nv, nv) of the balance of forces by q and by v at rows of q, v, a and, where
+        the balance needs it, tau; wrenches (count, k, 6) at points."""
         data = {name: rows.take(name) for name in rows.names if name in ("q", "v", "a", "tau")}
         tau = data.get("tau", _empty((rows.count, 0)))
         slopes = _empty((rows.count, self.nv, 2 * self.nv))
-        head = self.new_head("slopes", efforts=tau.shape[1], frames=points, entries=entries)
+        head = self.new_head("slopes", efforts=tau.shape[1], frames=points)
 
         def call(*arrays: np.ndarray) -> int:
             return derivatives.slopes_many(head.address, self.work(PER_TANGENTS), *arrays)
@@ -99,6 +99,15 @@ class DerivativeEntries(ObservedFunctions):
     def differentiating(self) -> Head:
         """For the derivatives of inverse dynamics of a single state."""
         return self.new_head("mass", "slopes")
+
+    def on_lanes(self, name: str) -> Head:
+        """For batches of inverse or forward dynamics, by the C function of that name."""
+        return self.head(name, lambda: self.new_head(name))
+
+    @shared_property
+    def accelerating(self) -> Head:
+        """For forward dynamics of a single state by the family's own recursion."""
+        return self.new_head("forward")
 
     @shared_property
     def balancing(self) -> Head:

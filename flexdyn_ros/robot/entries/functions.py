@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
-from flexdyn_ros.numerics.verbs import derivatives, partial
+from flexdyn_ros.numerics.verbs import dynamics, partial
 from flexdyn_ros.robot.analysis.partial import warn_of_unknown_efforts
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_overflow
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
@@ -47,11 +47,12 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         seeing = self.seeing(wrenches or ())
         data = {name: rows.take(name) for name in names}
         result = out.reshape(rows.count, self.nv)
-        if not wrenches and not numba.config.DISABLE_JIT:
-            plain = getattr(seeing.entries, f"{verb}_many")
+        on_lanes = verb.replace("dynamics", "on_lanes")
+        if self.takes_lanes(on_lanes, wrenches):
+            head = seeing.on_lanes(on_lanes)
 
             def call(*arrays: np.ndarray) -> int:
-                return plain(seeing.address, seeing.work(PER_LANES), *arrays)
+                return dynamics.many_on_lanes(head.address, seeing.work(PER_LANES), *arrays)
 
             status = run_in_slices(call, [*data.values(), result])
         else:
@@ -66,6 +67,10 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
                 warn_of_overflow(result, data, "inverse dynamics", rows.shape)
             else:
                 self.warn_of_singular(result, data, rows.shape)
+
+    def takes_lanes(self, name: str, wrenches: Mapping[str, object] | None) -> bool:
+        """Whether batches go on lanes, by the C function of that name."""
+        return not wrenches and hasattr(self.entries, name) and not numba.config.DISABLE_JIT
 
     def _without_unbalanced(
         self,
@@ -84,7 +89,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
             np.abs(self.robot.inverse_dynamics(q, v, still, rows) - tau).max(axis=1, initial=0.0),
         )
         left = np.abs(self.robot.inverse_dynamics(q, v, a, rows) - tau).max(axis=1, initial=0.0)
-        wrong = ~(left <= derivatives.UNBALANCED * sizes)
+        wrong = ~(left <= dynamics.UNBALANCED * sizes)
         a[wrong] = np.nan
         return int(wrong.any())
 
@@ -95,7 +100,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         head = self.new_head("balance", frames=points)
 
         def call(q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray, tau: np.ndarray) -> int:
-            return derivatives.balance_many(head.address, self.work(), q, v, a, tau[:, :0], w, tau)
+            return dynamics.balance_many(head.address, self.work(), q, v, a, tau[:, :0], w, tau)
 
         return run_in_slices(call, [*data.values(), wrenches, tau])
 
@@ -103,10 +108,10 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, a: np.ndarray
     ) -> int:
         """a (N, nv) under efforts and wrenches at rows of q, v, tau, one by one."""
+        head = self.new_head("forward", frames=points)
 
         def call(q: np.ndarray, v: np.ndarray, tau: np.ndarray, w: np.ndarray, a: np.ndarray) -> int:
-            loaded = self.entries.forward_dynamics_loaded
-            return loaded(self.address, self.work(), q, v, tau, *points, w, a)
+            return dynamics.forward_many(head.address, self.work(), q, v, tau, w, a)
 
         return run_in_slices(call, [*data.values(), wrenches, a])
 

@@ -23,7 +23,10 @@ __all__ = ["MOST_HEADS", "Head", "ObservedFunctions"]
 
 #: how many of a robot's heads are kept: frames LINK@station have no end
 MOST_HEADS = 256
-_PLACES = {"mass": at.MASS, "balance": at.BALANCE, "slopes": at.SLOPES}
+_PLACES = {
+    "mass": at.MASS, "balance": at.BALANCE, "slopes": at.SLOPES, "forward": at.FORWARD,
+    "inverse_on_lanes": at.ON_LANES, "forward_on_lanes": at.ON_LANES,
+}  # fmt: skip
 #: functions of heads whose entries factorise or differentiate
 _SOLVING = {"mass", "slopes"}
 _NONE = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
@@ -56,12 +59,11 @@ class Head:
     Parameters
     ----------
     functions : of the robot
-    needed : names of C functions: mass, balance, slopes
+    needed : names of C functions: mass, balance, slopes, forward, and one that goes on lanes
     looking : name of the function that looks at states; results: numbers of its result
     efforts : how many efforts the balance takes
     given : (nv,) marks the coordinates whose acceleration is given, those of the description if left out
     robot : what the functions find the robot by, and who keeps it alive; its address if left out
-    entries : that have the needed functions, those of the robot if left out
     frames : bodies (k,) and rows of numbers (k, width) that say where frames are
     """
 
@@ -73,7 +75,6 @@ class Head:
         results: int = 0,
         efforts: int = 0,
         frames: tuple[np.ndarray, np.ndarray] = _NONE,
-        entries: Any = None,
         given: np.ndarray | None = None,
         robot: tuple[int, Any] | None = None,
     ) -> None:
@@ -106,7 +107,7 @@ class Head:
             at.STATUS: functions.entries.status.address,
         }
         for name in needed:
-            words[_PLACES[name]] = getattr(entries or functions.entries, name).address
+            words[_PLACES[name]] = getattr(functions.entries, name).address
         if looking:
             words[at.OBSERVE] = getattr(functions.entries, looking).address
         self._words = np.array([words.get(i, 0) for i in range(at.HEAD_WORDS)], dtype=np.int64)

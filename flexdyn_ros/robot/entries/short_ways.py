@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdyn_ros.numerics.verbs import derivatives, observers
+from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers
 from flexdyn_ros.numerics.verbs import partial as given
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.entries.observed import MOST_HEADS, Head, ObservedFunctions
@@ -61,10 +61,13 @@ def _dynamics(robot: RobotInterface, verb: str) -> Callable[[], tuple[_Way, int]
         return lambda: (own.load(), functions.address)
     if not isinstance(functions, DerivativeEntries):
         return None
-    if verb == "forward_dynamics" and not by_mass_matrix and robot.nv > MOST_SOLVED:
-        return None
+    if verb == "forward_dynamics" and not by_mass_matrix:
+        if hasattr(functions.entries, "forward"):
+            return lambda: (dynamics.forward_one.load(), functions.accelerating.address)
+        if robot.nv > MOST_SOLVED:
+            return None
     of_head: dict[str, Callable[[], tuple[_Way, int]]] = {
-        "inverse_dynamics": lambda: (derivatives.balance_one.load(), functions.balancing.address),
+        "inverse_dynamics": lambda: (dynamics.balance_one.load(), functions.balancing.address),
         "forward_dynamics": lambda: (given.forward_dynamics_one.load(), functions.solving.address),
         "mass_matrix": lambda: (observers.place_one.load(), functions.looking("mass").address),
     }
@@ -171,7 +174,7 @@ def _checked_forward_dynamics(
                     return a
             except _OBJECTIONS:
                 if call is None:
-                    check, head = derivatives.unbalanced_one.load(), functions.checking.address
+                    check, head = dynamics.unbalanced_one.load(), functions.checking.address
                     call, address = load()
                     return forward_dynamics(q, v, tau)
         return general(q, v, tau, wrenches, prescribed=prescribed, out=out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling import status
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
-from flexdyn_ros.numerics.verbs.entries import verb_entries
+from flexdyn_ros.numerics.verbs.functions_of import verb_functions
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 
 from . import views
@@ -22,7 +22,7 @@ from .recursions import (
     spread_nan,
 )
 from .section import actuator_forces, damper_force, spring_force, stop_force
-from .views import all_finite, open_arm, own_work, section_numbers, section_rows, spare_vector
+from .views import all_finite, open_arm, section_numbers, section_rows, spare_vector
 
 
 @kernel
@@ -34,9 +34,7 @@ def sizes(address):
 
 @kernel
 def ready(address, work):
-    """See FamilyKernels: work memory begins at zero."""
-    for i in range(work.shape[0]):
-        work[i] = 0.0
+    """Nothing to make ready: work memory keeps nothing between calls."""
 
 
 @kernel
@@ -148,11 +146,10 @@ def displace(address, q, r, out):
         out[i] = q[i] + r[i]
 
 
-verbs = verb_entries(
+verbs = verb_functions(
     __name__,
     FamilyKernels(
         sizes,
-        own_work,
         ready,
         state_of_q,
         inverse,

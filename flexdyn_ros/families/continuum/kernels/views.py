@@ -23,8 +23,8 @@ CLOSED, QUADRATURE, LUMPED, LUMPED2, MODAL = range(5)
 OK, BAD_SHAPE, NOT_FINITE = 0, 1, 2
 
 #: int64 words of the header that an address points to
-HEADER = 8
-SECTIONS, FLOATS, WORK, MASS_MODEL, ORDER, NODES = range(6)
+HEADER = 5
+SECTIONS, FLOATS, MASS_MODEL, ORDER, NODES = range(HEADER)
 
 # numbers of the arm: gravity (3), energy ratio of the lumped model
 ENERGY_RATIO = 3
@@ -115,14 +115,6 @@ def work_numbers(n):
 def work_size(n: int) -> int:
     """The same, for Python."""
     return work_numbers(n)
-
-
-@kernel
-def own_work(address):
-    """The work memory that belongs to the arm itself."""
-    head = ints_at(address, HEADER)
-    n = head[SECTIONS]
-    return floats_at(head[WORK], work_numbers(n))
 
 
 @kernel

@@ -36,11 +36,8 @@ from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
-#: entries of a tree that know no elements
-_OF_THE_TREE_ALONE = (
-    "inverse_dynamics_one", "forward_dynamics_one", "inverse_dynamics_many", "forward_dynamics_many",
-    "forward_dynamics_loaded",
-)  # fmt: skip
+#: functions of a tree that know no elements
+_OF_THE_TREE_ALONE = ("forward", "inverse_on_lanes", "forward_on_lanes")
 
 
 class ElementStates(NamedTuple):
@@ -108,8 +105,7 @@ class ElementTreeFunctions(TreeFunctions):
             self.description, self.payloads, self.sections, self.changes, bare=self.bare
         )
         Robot(self.inner)
-        alone = (*_OF_THE_TREE_ALONE, "mass_matrix_one") if self._is_heavy else _OF_THE_TREE_ALONE
-        entries = {name: x for name, x in vars(self.entries).items() if name not in alone}
+        entries = {name: x for name, x in vars(self.entries).items() if name not in _OF_THE_TREE_ALONE}
         self.packed = PackedElements(self.packed, self.tree, self.elements, self.entries, verbs.pushing)
         self.address = self.packed.address
         self.entries = SimpleNamespace(**{**entries, **vars(verbs.layer)})

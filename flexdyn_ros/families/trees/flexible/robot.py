@@ -89,7 +89,7 @@ def pack_flexible(tree: RigidTree) -> PackedTree:
     assert flexible is not None
     size = flexible_work_size(m.nb, m.nq, m.nv, flexible.blocks)
     words = (len(flexible.links), flexible.ints.copy(), flexible.numbers.copy(), size)
-    return PackedTree(tree, verbs, size, words)
+    return PackedTree(tree, size, words)
 
 
 #: stations of `deflections` if none are given

@@ -11,10 +11,9 @@ from __future__ import annotations
 from flexdyn_ros.families.trees.rigid.kernels.entries import displace, sizes, state_of_q
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.verbs.entries import verb_entries
+from flexdyn_ros.numerics.verbs.functions_of import verb_functions
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 from flexdyn_ros.numerics.verbs.samples import finite
 
@@ -41,18 +40,9 @@ _T = "float64[:,:,::1]"
 _WRENCHES = f"int64[::1], {_M}, {_T}"
 
 
-@kernel(forceinline=True)
-def own_work(address):
-    """The robot's own work memory."""
-    head = header_at(address)
-    return floats_at(head[at.OWN_WORK], head[at.SIZE])
-
-
 @kernel
 def ready(address, work):
-    """See FamilyKernels: work memory begins at zero."""
-    for i in range(work.shape[0]):
-        work[i] = 0.0
+    """Nothing to make ready: work memory keeps nothing between calls."""
 
 
 @kernel
@@ -98,11 +88,10 @@ def terms(address, work, q, v, terms):
         damping[i] -= elastic[i]
 
 
-verbs = verb_entries(
+verbs = verb_functions(
     __name__,
     FamilyKernels(
         sizes,
-        own_work,
         ready,
         state_of_q,
         inverse,

@@ -8,21 +8,17 @@ on planar bases that ask for it, those of small pitch.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from flexdyn_ros.families.trees.flexible.kernels.kinematics import carry_wrench, move_flexible, place_flexible
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.entries import displace
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
-from flexdyn_ros.numerics.verbs.functions_of import dynamics
 
 from .ground_contact import stored_length, taken_power
 from .road import road_under
@@ -33,7 +29,7 @@ _T = "float64[:,:,::1]"
 
 #: words of the header behind those of the tree
 WHEELED = 32
-WHEELED_HEADER = WHEELED + 8
+WHEELED_HEADER = WHEELED + 13
 (
     WHEELS,
     WHEEL_TABLE,
@@ -43,6 +39,11 @@ WHEELED_HEADER = WHEELED + 8
     GIVEN,  # index in v of the prescribed coordinate, -1: none
     INNER,  # address of the tree's own table of functions (numerics/stepping/table.py)
     INNER_WORK,  # numbers of the work memory of those functions
+    BALANCE,  # addresses of the tree's own functions of the verbs, the next two too
+    SLOPES,
+    OWN_SLOPES,  # of the wheels alone
+    TERMS,
+    ENERGY,
 ) = range(WHEELED, WHEELED_HEADER)
 
 # columns of a wheel in WHEEL_TABLE, and its numbers: mount in the node's axes, mount and the node's rotation
@@ -230,25 +231,30 @@ def hub_weight(address, q):
     return energy
 
 
-# ---- what Python calls: work memory is that of the recursions, then rows of the wheels and a wrench ----
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T}, {_T}, {_M})", nogil=True)
-def tree_wheels_many(address, work, q, v, out, force, energy):
-    """For rows of q, v: six numbers per wheel (N, wheels, 6) as `wheels_many` of entries.py, the
-    generalized forces of all wheels and of the hubs' weight (N, 2, nv), and the energies of springs and of
-    that weight (N, 2)."""
+@kernel(forceinline=True)
+def room_of(address, work):
+    """Of the work memory of a verb: that of the tree; rows of the wheels; a wrench (6,); a force (nv,)."""
     head = wheeled_header(address)
-    size = head[WORK_SIZE]
-    memory, rows = window(work, 0, size), window(work, size, WHEEL_ROWS * head[WHEELS])
-    wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
+    size, n = head[WORK_SIZE], WHEEL_ROWS * head[WHEELS]
+    rest = tail(work, size)
+    return (
+        window(work, 0, size),
+        window(rest, 0, n),
+        window(rest, n, 6),
+        window(rest, n + 6, head[views.NV]),
+    )
+
+
+# ---- what Python calls ----
+
+
+@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T})", nogil=True)
+def tree_wheels_many(address, work, q, v, out):
+    """For rows of q, v: six numbers per wheel (N, wheels, 6) as `wheels_many` of entries.py."""
+    head = wheeled_header(address)
+    memory, rows, _, _ = room_of(address, work)
     for s in range(q.shape[0]):
         update_tree_wheels(address, memory, q[s], v[s], rows)
-        for i in range(head[views.NV]):
-            force[s, 0, i], force[s, 1, i] = 0.0, 0.0
-        carry_wheels(address, memory, rows, wrench, force[s, 0])
-        weigh_hubs(address, force[s, 1])
-        energy[s, 0], energy[s, 1] = spring_energy(address, rows), hub_weight(address, q[s])
         for j in range(head[WHEELS]):
             for i in range(6):
                 out[s, j, i] = rows[WHEEL_ROWS * j + i]
@@ -264,25 +270,3 @@ def wheels_push(address, memory, q, v, rows, wrench, force):
         force[i] = 0.0
     update_tree_wheels(address, memory, q, v, rows)
     carry_wheels(address, memory, rows, wrench, force)
-
-
-@kernel
-def push_back(address, work, q, v, a, tau, bodies, points, wrenches, out):
-    """out (nv,) = minus what the wheels do at q, v, for derivatives."""
-    head = wheeled_header(address)
-    size = head[WORK_SIZE]
-    memory, rows = window(work, 0, size), window(work, size, WHEEL_ROWS * head[WHEELS])
-    wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
-    wheels_push(address, memory, q, v, rows, wrench, out)
-    for i in range(out.shape[0]):
-        out[i] = -out[i]
-
-
-@kernel
-def ready(address, work):
-    """Work memory begins at zero."""
-    for i in range(work.shape[0]):
-        work[i] = 0.0
-
-
-pushing = SimpleNamespace(**dynamics(__name__, ready, displace, push_back))

@@ -15,7 +15,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 
 #: the header of a planar tree: that of the general tree, then from PLANAR on these words
 PLANAR = 32
-PLANAR_HEADER = PLANAR + 14
+PLANAR_HEADER = PLANAR + 13
 (
     NODES,
     NODE_TABLE,
@@ -27,7 +27,6 @@ PLANAR_HEADER = PLANAR + 14
     ROAD,
     GIVEN,  # address of (nv,) int64, 1 for coordinates whose motion is prescribed
     EXACT,  # 1: exact suspension
-    OWN_WORK,
     SIZE,
     WHEELS_AT,  # in work memory: rows of the wheels, then those of `vectors_of`
     VECTORS_AT,

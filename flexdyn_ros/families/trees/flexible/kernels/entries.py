@@ -12,7 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resist
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.verbs.entries import verb_entries
+from flexdyn_ros.numerics.verbs.functions_of import verb_functions
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 
 from .aba import flexible_articulated_body
@@ -26,7 +26,7 @@ from .kinematics import (
 )
 from .nodes import add_modal_resistance
 from .rnea import flexible_inertial_forces, flexible_newton_euler
-from .views import carve_flexible, open_flexible, open_flexible_work
+from .views import carve_flexible, open_flexible
 
 
 @kernel(forceinline=True)
@@ -95,11 +95,10 @@ def jacobian(address, work, q, body, point, J):
     flexible_jacobian(address, work, body, point, J)
 
 
-verbs = verb_entries(
+verbs = verb_functions(
     __name__,
     FamilyKernels(
         sizes,
-        open_flexible_work,
         ready,
         state_of_q,
         flexible_newton_euler,

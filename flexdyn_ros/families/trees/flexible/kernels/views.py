@@ -202,13 +202,6 @@ def carve_flexible(work, nb, nq, nv):
     return FlexibleData(at.carve_data(work, nb, nq, nv), tail(work, at.work_size(nb, nq, nv)))
 
 
-@kernel(forceinline=True)
-def open_flexible_work(address):
-    """The robot's own work array."""
-    head = ints_at(address, FLEXIBLE_HEADER)
-    return floats_at(head[at.WORK], head[WORK_SIZE])
-
-
 def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:
     """Numbers that `carve_flexible` carves its arrays from."""
     return at.work_size(nb, nq, nv) + blocks

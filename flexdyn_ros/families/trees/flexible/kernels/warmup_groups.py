@@ -3,10 +3,7 @@
 #: what scripts/demo calls: Canadarm2 with flexible and with rigid booms, simulated and slewed
 DEMO = (
     "steps.*",
-    "entries.prepare_one",
-    "entries.inverse_dynamics_one",
-    "entries.forward_dynamics_one",
-    "entries.mass_matrix_one",
+    "entries.forward",
     "entries.mass",
     "entries.status",
     "entries.bias_terms",
@@ -17,7 +14,7 @@ DEMO = (
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
-START = ("entries.frames", "entries.jacobian", "entries.inverse_dynamics_many")
+START = ("entries.frames", "entries.jacobian", "entries.inverse_on_lanes")
 
 #: what few people call and what takes long
 RARE = ("*.accelerate_densely", "entries.momenta")

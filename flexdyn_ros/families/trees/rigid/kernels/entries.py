@@ -1,4 +1,4 @@
-"""What Python may call for a rigid tree: `verbs`, one entry per verb (numerics/verbs), and what moves on the
+"""A rigid tree: `verbs`, its functions in the table of numerics/verbs, and entries that move on the
 configuration manifold.
 
 All take the address of the header (see views.py).
@@ -9,8 +9,8 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, displacement, move
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
-from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.verbs.entries import verb_entries
+from flexdyn_ros.numerics.compiling.memory import ints_at
+from flexdyn_ros.numerics.verbs.functions_of import verb_functions
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 from flexdyn_ros.numerics.verbs.samples import finite
 
@@ -21,7 +21,7 @@ from .momenta import moving_energies, moving_momenta
 from .paths import path_jacobian, path_rate
 from .resistance import add_joint_resistance
 from .rnea import inward, newton_euler, outward
-from .views import HEADER, N_FREE, NQ, NV, WORK, carve_data, open_tree, prepare, work_size
+from .views import HEADER, N_FREE, NQ, NV, carve_data, open_tree, prepare
 
 _M = "float64[:,::1]"
 
@@ -56,13 +56,6 @@ def sizes(address):
     """nq, nv."""
     head = ints_at(address, HEADER)
     return head[NQ], head[NV]
-
-
-@kernel(forceinline=True)
-def own_work(address):
-    """The robot's own work memory."""
-    model = open_tree(address)
-    return floats_at(ints_at(address, HEADER)[WORK], work_size(model.nb, model.nq, model.nv))
 
 
 @kernel(forceinline=True)
@@ -181,11 +174,10 @@ def displace(address, q, r, out):
     move(open_tree(address), q, r, 1.0, out)
 
 
-verbs = verb_entries(
+verbs = verb_functions(
     __name__,
     FamilyKernels(
         sizes,
-        own_work,
         ready,
         state_of_q,
         inverse,

@@ -19,8 +19,8 @@ DOF_NUMBERS = 9
 ARMATURE, DAMPING, COULOMB, STATIC, STRIBECK, SMOOTHING, STIFFNESS, REFERENCE, SPARE = range(DOF_NUMBERS)
 
 #: int64 words of the header that an address points to
-HEADER = 8
-NB, NQ, NV, INTS, FLOATS, WORK, HAS_MIMIC, N_FREE = range(HEADER)
+HEADER = 7
+NB, NQ, NV, INTS, FLOATS, HAS_MIMIC, N_FREE = range(HEADER)
 
 
 class TreeModel(NamedTuple):

@@ -3,10 +3,7 @@
 #: what scripts/demo calls: Canadarm2 with flexible and with rigid booms, simulated and slewed
 DEMO = (
     "steps.*",
-    "entries.prepare_one",
-    "entries.inverse_dynamics_one",
-    "entries.forward_dynamics_one",
-    "entries.mass_matrix_one",
+    "entries.forward",
     "entries.mass",
     "entries.status",
     "entries.bias_terms",

@@ -1,0 +1,140 @@
+"""Verbs of a general tree on wheels: a layer around the C functions of the tree (numerics/verbs/head.py).
+
+Head, address and work memory are those of the tree, whose functions write first.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from flexdyn_ros.families.trees.rigid.kernels.entries import displace
+from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
+from flexdyn_ros.numerics.compiling.callbacks import callback
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.verbs.functions_of import dynamics
+from flexdyn_ros.numerics.verbs.head import (
+    BALANCE_SIGNATURE,
+    HEAD_WORDS,
+    OBSERVE_SIGNATURE,
+    ROBOT,
+    SIZE,
+    TANGENTS,
+    call_balance,
+    call_observe,
+)
+
+from .tree_wheels import (
+    BALANCE,
+    ENERGY,
+    OWN_SLOPES,
+    SLOPES,
+    TERMS,
+    hub_weight,
+    room_of,
+    spring_energy,
+    update_tree_wheels,
+    weigh_hubs,
+    wheeled_header,
+    wheels_push,
+)
+
+
+@callback(BALANCE_SIGNATURE)
+def balance(head, work, q, v, a, tau, wrenches, out):
+    """M a + h - tau - sum J^T w (nv,)."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = wheeled_header(address)
+    call_balance(header[BALANCE], (head, work, q, v, a, tau, wrenches, out))
+    memory, rows, wrench, force = room_of(address, floats_at(work, words[SIZE]))
+    place, speed, rest = floats_at(q, header[NQ]), floats_at(v, header[NV]), floats_at(out, header[NV])
+    wheels_push(address, memory, place, speed, rows, wrench, force)
+    weigh_hubs(address, force)
+    for i in range(header[NV]):
+        rest[i] -= force[i]
+    return 0
+
+
+@kernel
+def push_back(address, work, q, v, a, tau, bodies, points, wrenches, out):
+    """out (nv,) = minus what the wheels do at q, v, for derivatives."""
+    memory, rows, wrench, _ = room_of(address, work)
+    wheels_push(address, memory, q, v, rows, wrench, out)
+    for i in range(out.shape[0]):
+        out[i] = -out[i]
+
+
+@kernel
+def ready(address, work):
+    """Nothing to make ready: work memory keeps nothing between calls."""
+
+
+#: of the wheels alone
+pushing = SimpleNamespace(**dynamics(__name__, ready, displace, push_back))
+
+
+@callback(BALANCE_SIGNATURE)
+def all_slopes(head, work, q, v, a, tau, wrenches, out):
+    """Derivatives (nv, 2 nv) of the balance: those of the tree and of the wheels."""
+    words = ints_at(head, HEAD_WORDS)
+    header = wheeled_header(words[ROBOT])
+    n = 2 * header[NV] * header[NV]
+    own = work + 8 * (words[TANGENTS] - n)
+    call_balance(header[SLOPES], (head, work, q, v, a, tau, wrenches, out))
+    call_balance(header[OWN_SLOPES], (head, work, q, v, a, tau, wrenches, own))
+    table, more = floats_at(out, n), floats_at(own, n)
+    for i in range(n):
+        table[i] += more[i]
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def push(head, work, q, v, out):
+    """What wheels and the hubs' weight do (nv,)."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = wheeled_header(address)
+    memory, rows, wrench, _ = room_of(address, floats_at(work, words[SIZE]))
+    force = floats_at(out, header[NV])
+    wheels_push(address, memory, floats_at(q, header[NQ]), floats_at(v, header[NV]), rows, wrench, force)
+    weigh_hubs(address, force)
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def bias_terms(head, work, q, v, out):
+    """Parts (5, nv) of h: what wheels do is external, the hubs' weight is gravity."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = wheeled_header(address)
+    nv = header[NV]
+    call_observe(header[TERMS], (head, work, q, v, out))
+    memory, rows, wrench, force = room_of(address, floats_at(work, words[SIZE]))
+    terms = floats_at(out, 5 * nv)
+    wheels_push(address, memory, floats_at(q, header[NQ]), floats_at(v, nv), rows, wrench, force)
+    for i in range(nv):
+        terms[4 * nv + i] -= force[i]
+        force[i] = 0.0
+    weigh_hubs(address, force)
+    for i in range(nv):
+        terms[nv + i] -= force[i]
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def energy(head, work, q, v, out):
+    """Kinetic, gravity and elastic energy (3,)."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = wheeled_header(address)
+    call_observe(header[ENERGY], (head, work, q, v, out))
+    memory, rows, _, _ = room_of(address, floats_at(work, words[SIZE]))
+    place, three = floats_at(q, header[NQ]), floats_at(out, 3)
+    update_tree_wheels(address, memory, place, floats_at(v, header[NV]), rows)
+    three[1] += hub_weight(address, place)
+    three[2] += spring_energy(address, rows)
+    return 0
+
+
+layer = SimpleNamespace(balance=balance, slopes=all_slopes, push=push, bias_terms=bias_terms, energy=energy)
