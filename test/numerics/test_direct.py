@@ -247,5 +247,5 @@ def test_what_is_kept_is_found_again_by_other_processes():
         environment = os.environ | {"PYTHONHASHSEED": seed}
         run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         told.append(run.stdout.splitlines())
-    assert len(told[0]) > 25
+    assert len(told[0]) > 15
     assert told[0] == told[1]

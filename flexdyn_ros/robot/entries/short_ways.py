@@ -34,6 +34,8 @@ _UNLOADED: Any = None
 #: velocities up to which the mass matrix is a short way of forward dynamics that have no entry of their own
 MOST_SOLVED = 100
 _Way = Callable[..., Any]
+#: gives an entry, loaded, and the address that it takes
+_Load = Callable[[], tuple[_Way, int]]
 #: what frames take that were asked for before: entry, head, shape of the result, and who keeps the head
 _Known = tuple[Callable[..., int], int, tuple[int, ...], Head]
 
@@ -49,7 +51,7 @@ def short_ways(robot: RobotInterface) -> dict[str, _Way]:
     return made
 
 
-def _dynamics(robot: RobotInterface, verb: str) -> Callable[[], tuple[_Way, int]] | None:
+def _dynamics(robot: RobotInterface, verb: str) -> _Load | None:
     """What loads the entry of a single state and tells the address that it takes; None where the dynamics
     are not those of the entries."""
     functions = robot.functions
@@ -66,7 +68,7 @@ def _dynamics(robot: RobotInterface, verb: str) -> Callable[[], tuple[_Way, int]
             return lambda: (dynamics.forward_one.load(), functions.accelerating.address)
         if robot.nv > MOST_SOLVED:
             return None
-    of_head: dict[str, Callable[[], tuple[_Way, int]]] = {
+    of_head: dict[str, _Load] = {
         "inverse_dynamics": lambda: (dynamics.balance_one.load(), functions.balancing.address),
         "forward_dynamics": lambda: (given.forward_dynamics_one.load(), functions.solving.address),
         "mass_matrix": lambda: (observers.place_one.load(), functions.looking("mass").address),
@@ -158,9 +160,7 @@ def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     return forward_dynamics
 
 
-def _checked_forward_dynamics(
-    functions: DerivativeEntries, general: _Way, load: Callable[[], tuple[_Way, int]]
-) -> _Way:
+def _checked_forward_dynamics(functions: DerivativeEntries, general: _Way, load: _Load) -> _Way:
     """Forward dynamics whose results are put into the balance of forces."""
     nv, none, call = functions.nv, np.zeros(functions.nu), _UNLOADED
     address, check, head = 0, _UNLOADED, 0
@@ -183,32 +183,16 @@ def _checked_forward_dynamics(
 
 
 def _mass_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
-    if (load := _dynamics(robot, "mass_matrix")) is None:
-        return None
-    address, shape, call = 0, (robot.nv, robot.nv), _UNLOADED
-
-    def mass_matrix(q, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call, address
-        if out is None:
-            try:
-                M = _empty(shape)
-                if call(address, q, M) == 0:
-                    return M
-            except _OBJECTIONS:
-                if call is None:
-                    call, address = load()
-                    return mass_matrix(q)
-        return general(q, out=out)
-
-    return mass_matrix
+    load = _dynamics(robot, "mass_matrix")
+    return None if load is None else _of_q(general, load, (robot.nv, robot.nv))
 
 
 def _bias_forces(robot: RobotInterface, general: _Way) -> _Way | None:
-    if robot.nu != robot.nv or robot.effort_names != robot.v_names:
-        return _of_state(robot, general, "bias") if _observed(robot, "bias") else None
+    address, nv, call, still = 0, robot.nv, _UNLOADED, np.zeros(robot.nv)
+    if robot.nu != nv or robot.effort_names != robot.v_names:
+        return _of_state(robot, general, "bias", nv)
     if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None
-    address, nv, call, still = 0, robot.nv, _UNLOADED, np.zeros(robot.nv)
 
     def bias_forces(q, v, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal call, address
@@ -229,16 +213,40 @@ def _bias_forces(robot: RobotInterface, general: _Way) -> _Way | None:
 # ---- what is looked at ----
 
 
+def _of_q(general: _Way, load: _Load, shape: tuple[int, ...]) -> _Way:
+    """A verb of q by the entry that `load` gives."""
+    head, call = 0, _UNLOADED
+
+    def way(q, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal head, call
+        if out is None:
+            try:
+                result = _empty(shape)
+                if call(head, q, result) == 0:
+                    return result
+            except _OBJECTIONS:
+                if call is None:
+                    call, head = load()
+                    return way(q)
+        return general(q, out=out)
+
+    return way
+
+
 def _of_state(
-    robot: RobotInterface, general: _Way, name: str, answer: Callable[[np.ndarray], object] | None = None
+    robot: RobotInterface,
+    general: _Way,
+    name: str,
+    size: int,
+    answer: Callable[[np.ndarray], object] | None = None,
 ) -> _Way | None:
     """A verb of q and v by the C function `name`."""
     if (functions := _observed(robot, name)) is None:
         return None
-    head, size, call = 0, 0, _UNLOADED
+    head, call = 0, _UNLOADED
 
     def way(q, v, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal head, size, call
+        nonlocal head, call
         if out is None:
             try:
                 result = _empty(size)
@@ -246,8 +254,7 @@ def _of_state(
                     return result if answer is None else answer(result)
             except _OBJECTIONS:
                 if call is None:
-                    looking = functions.looking(name)
-                    head, size, call = looking.address, looking.results, observers.observe_one.load()
+                    call, head = observers.observe_one.load(), functions.looking(name).address
                     return way(q, v)
         return general(q, v) if out is None else general(q, v, out=out)
 
@@ -256,15 +263,15 @@ def _of_state(
 
 def _bias_terms(robot: RobotInterface, general: _Way) -> _Way | None:
     nv = robot.nv
-    return _of_state(robot, general, "bias_terms", lambda terms: BiasTerms(*terms.reshape(5, nv)))
+    return _of_state(robot, general, "bias_terms", 5 * nv, lambda terms: BiasTerms(*terms.reshape(5, nv)))
 
 
 def _energy(robot: RobotInterface, general: _Way) -> _Way | None:
-    return _of_state(robot, general, "energy", lambda found: Energy(found[0], found[1], found[2]))
+    return _of_state(robot, general, "energy", 3, lambda found: Energy(found[0], found[1], found[2]))
 
 
 def _momentum(robot: RobotInterface, general: _Way) -> _Way | None:
-    return _of_state(robot, general, "momenta", lambda found: found[:6])
+    return _of_state(robot, general, "momenta", 10, lambda found: found[:6])
 
 
 def _center_of_mass(robot: RobotInterface, general: _Way) -> _Way | None:
@@ -283,22 +290,7 @@ def _of_place(
     """A verb of q by an entry that calls the C function `name`."""
     if (functions := _observed(robot, name)) is None:
         return None
-    head, call = 0, _UNLOADED
-
-    def way(q, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal head, call
-        if out is None:
-            try:
-                result = _empty(shape)
-                if call(head, q, result) == 0:
-                    return result
-            except _OBJECTIONS:
-                if call is None:
-                    head, call = functions.looking(name).address, entry.load()
-                    return way(q)
-        return general(q, out=out)
-
-    return way
+    return _of_q(general, lambda: (entry.load(), functions.looking(name).address), shape)
 
 
 # ---- geometry ----
