@@ -28,6 +28,12 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
     return tree_functions(description)
 
 
+def _refuse(description: RobotDescription) -> None:
+    from flexdyn_ros.families.trees.formulations import refuse_mixtures
+
+    refuse_mixtures(description)
+
+
 def check_bending(robot: Robot) -> Findings:
     """What there is to say of flexible links."""
     notes = _of_elements(robot)
@@ -95,5 +101,5 @@ TREES = Family(
     expand=expand_tree,
     appearance=tree_appearance,
     rviz=_rviz,
-    carries_elements=True,
+    refuse=_refuse,
 )

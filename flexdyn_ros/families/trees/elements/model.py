@@ -15,8 +15,9 @@ from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kind import ElementKind
-from flexdyn_ros.multibody.elements.registry import elements_of
+from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.robot.parameters import Parameter
@@ -46,9 +47,9 @@ class Element:
         return str(self.record.name)
 
     @property
-    def has_mass(self) -> bool:
-        """Whether it has mass."""
-        return self.kind.has_mass(self.record)
+    def inertia(self) -> Law | None:
+        """What its mass takes; None without mass."""
+        return None if self.kind.inertia is None else self.kind.inertia(self.record)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -90,13 +91,14 @@ def placed_elements(description: RobotDescription, tree: RigidTree) -> tuple[Ele
         base, end = (_end_of(record, which, tree) for which in ("base", "end"))
         element = Element(kind, record, base, end, tuple(map(float, kind.numbers(record))))
         if element.base.node == element.end.node:
-            place = description.place(record, f"{_tag(element)} '{element.name}'")
             what = (
                 "the world"
                 if element.base.node == 0
                 else f"the body of link '{tree.body_links[element.base.node]}'"
             )
-            place.fail(f"both ends are on {what}", "end", record.end, "a frame that moves against the base")
+            place_of(description, kind, record).fail(
+                f"both ends are on {what}", "end", record.end, "a frame that moves against the base"
+            )
         found.append(element)
     return tuple(found)
 
@@ -119,14 +121,8 @@ def refuse_lengths(
         wrong = element.kind.refuse(element.record, float(value))
         if wrong is not None:
             message, attribute, expected = wrong
-            place = description.place(element.record, f"{_tag(element)} '{element.name}'")
+            place = place_of(description, element.kind, element.record)
             place.fail(message, attribute, getattr(element.record, attribute, None), expected)
-
-
-def _tag(element: Element) -> str:
-    from flexdyn_ros.description.language.vocabulary import rule_of
-
-    return rule_of(element.kind.record).name
 
 
 class PackedElements:
@@ -149,7 +145,7 @@ class PackedElements:
             numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
             by = driven if element.kind.driven else -1
             driven += element.kind.driven
-            heavy = element.kind.inertia if element.has_mass else None
+            heavy = element.inertia
             weight = 0 if heavy is None else heavy.plain.address
             rows.append(
                 [element.base.node, element.end.node, at, by, element.kind.law.plain.address, 0, weight, 0]
@@ -168,7 +164,7 @@ class PackedElements:
             layout.COUNT: len(elements),
             layout.TABLE: table,
             layout.NUMBERS: floats,
-            layout.HEAVY: sum(element.has_mass for element in elements),
+            layout.HEAVY: sum(element.inertia is not None for element in elements),
         }
         self._header.put(words)
         self._table = table
@@ -191,7 +187,7 @@ class PackedElements:
             if name == "slopes":
                 laws = [element.kind.law.tangents.address for element in self._elements]
                 self._table[layout.LAW_ON_TANGENTS :: layout.COLUMNS] = laws
-                heavy = [e.kind.inertia if e.has_mass else None for e in self._elements]
+                heavy = [element.inertia for element in self._elements]
                 weights = [0 if each is None else each.tangents.address for each in heavy]
                 self._table[layout.INERTIA_ON_TANGENTS :: layout.COLUMNS] = weights
 

@@ -281,7 +281,7 @@ class ElementTreeFunctions(TreeFunctions):
 
     @cached_property
     def _is_heavy(self) -> bool:
-        return any(element.has_mass for element in self.elements)
+        return any(element.inertia is not None for element in self.elements)
 
     # ---- rows of the verbs ----
 
