@@ -23,7 +23,8 @@ ELEMENTS = """<flexdyn><gravity>1 -2 -9</gravity>
 <spring name="spring" base="boom@0.5" end="planar" end_xyz="0 0 0.1" stiffness="300" damping="5"/>
 <damper name="damper" base="world" base_xyz="0 0 2" end="floating" end_xyz="0 0.3 0.1" damping="4"/>
 <torsion_spring name="torsion" base="universal" end="helical" axis="0 1 0" stiffness="5" damping="0.2"/>
-<cylinder name="cylinder" base="cylindrical" base_xyz="0 0 0.2" end="boom@tip" minimum_length="0.1" stroke="9">
+<cylinder name="cylinder" base="cylindrical" base_xyz="0 0 0.2" end="boom@tip"
+  minimum_length="0.1" stroke="9">
 <barrel mass="0.4" com="0.1" inertia="0.01"/><rod mass="0.3" com="-0.1" inertia="0.01"/></cylinder></flexdyn>
 <flexdyn reference="boom"><beam length="0.6" mass_per_length="1.4" EIy="90" EIz="70"/>
 <modes bending_y="1" bending_z="1"/><damping ratio="0.1"/></flexdyn>"""
