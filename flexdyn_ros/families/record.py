@@ -59,11 +59,12 @@ class FlexibleLinkReport:
 
 
 class Findings(NamedTuple):
-    """Results of the checks that are a family's own."""
+    """Results of the checks that are a family's own; held: coordinates that springs between frames act on."""
 
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     links: tuple[FlexibleLinkReport, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 def _no_appearance(description: RobotDescription) -> Appearance:
