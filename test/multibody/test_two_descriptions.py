@@ -98,16 +98,18 @@ def test_a_spring_on_a_tip_is_one_on_a_link_fixed_to_it():
 
 def test_the_worked_example_of_a_boom_on_a_cylinder():
     """Sources: computed by natural coordinates with a constant mass matrix, outside this package."""
-    r = flexdyn_ros.load(BOOM.format(CYLINDER.format(MASSES)))
+    r = flexdyn_ros.load("boom_on_cylinder")
     q, v = np.array([0.4]), np.array([0.5])
-    assert r.actuators == ("c",)
+    assert r.actuators == ("hoist",)
     assert r.cylinder_states(q, v).length == pytest.approx([1.0083510615139373], rel=1e-12)
     assert r.actuation_matrix(q)[0, 1] == pytest.approx(0.718656275629, rel=1e-11)
     assert r.mass_matrix(q) == pytest.approx(np.array([[213.258593240009]]), rel=1e-12)
     assert r.bias_forces(q, v) == pytest.approx([1186.023492266085], rel=1e-12)
     assert r.bias_terms(q, v).gravity == pytest.approx([1186.244065044431], rel=1e-12)
     assert r.energy(q, v).gravity == pytest.approx(391.6939300595758, rel=1e-12)
-    assert r.forward_dynamics(q, v, r.efforts({"c": 2000.0})) == pytest.approx([1.178330285193], rel=1e-11)
+    assert r.forward_dynamics(q, v, r.efforts({"hoist": 2000.0})) == pytest.approx(
+        [1.178330285193], rel=1e-11
+    )
     holding = r.bias_terms(q, v).gravity[0] / r.actuation_matrix(q)[0, 1]
     assert holding == pytest.approx(1650.641767520537, rel=1e-12)
     assert r.mass == pytest.approx(130.0)
