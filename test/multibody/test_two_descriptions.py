@@ -181,6 +181,31 @@ def test_what_is_refused_is_named(text, what, named):
     assert named in str(refused.value)
 
 
+def test_ends_that_meet_within_limits_are_a_warning():
+    """At lift 0.6435 (3 4 5) the boom's point (1, 0, 0) is at (0.8, 0, 0.6)."""
+    text = (
+        '<spring name="s" base="world" base_xyz="0.8 0 0.6" end="boom" end_xyz="1 0 0" '
+        'stiffness="9" free_length="0.2"/>'
+    )
+    (warning,) = flexdyn_ros.load(BOOM.format(text)).warnings
+    for words in (
+        "<text>",
+        "spring 's'",
+        "end_xyz",
+        "lift = 0.6435",
+        "the ends meet",
+        "expected another point",
+    ):
+        assert words in warning
+    beside = (
+        text.replace('xyz="0.8 0', 'xyz="0.8 0.001'),
+        text.replace(' free_length="0.2"', ""),
+        text.replace('xyz="0.8 0 0.6"', 'xyz="0 0 -1"'),
+    )
+    for other in beside:
+        assert flexdyn_ros.load(BOOM.format(other)).warnings == ()
+
+
 MIXTURES = [("mobile_arm", "kind mobile"), ("soft_arm", "kind continuum"), ("stewart_1t", "kind platform")]
 
 

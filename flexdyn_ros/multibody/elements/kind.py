@@ -35,7 +35,8 @@ class ElementKind:
     coefficients : callable (record) -> tuple of Coefficient
         Its parameters.
     refuse : callable (record, length) -> (message, attribute, expected) or None
-        What is wrong where all coordinates are zero, from the distance of its ends there [m].
+        What is wrong where the coordinate is `length`: an error where all coordinates are zero; of length 0 a
+        warning, where what is not driven has that in a posture within limits.
     driven : bool
         Whether it is an actuator: its effort acts along its coordinate.
     limits : callable (record) -> (effort, velocity, lower, upper)

@@ -18,7 +18,7 @@ def _outside_stroke(record: DrivenCylinder, length: float) -> tuple[str, str, st
     longest = record.minimum_length + record.stroke
     if record.minimum_length - _ROUNDING <= length <= longest + _ROUNDING:
         return None
-    message = f"where all coordinates are zero the pins are {length:.6g} m apart"
+    message = f"the pins are {length:.6g} m apart"
     return message, "minimum_length", f"a length from {record.minimum_length:g} to {longest:g} m"
 
 
