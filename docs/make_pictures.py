@@ -60,6 +60,11 @@ def seven_joint_arm(robot: Any) -> np.ndarray:
     return np.array([0.5, -0.6, 0.2, -2.0, 0.0, 1.5, 0.0])
 
 
+def boom_on_cylinder(robot: Any) -> np.ndarray:
+    """Half way up."""
+    return np.array([0.4])
+
+
 class Scene(NamedTuple):
     """A picture: robot, pose, what colours it, from where, share of the height that is looked at."""
 
@@ -76,6 +81,7 @@ SCENES = (
     Scene("mobile_arm", mobile_arm, "moment", "corner", 0.78),
     Scene("stewart_1t", stewart_1t, "none", "corner", 0.74),
     Scene("seven_joint_arm", seven_joint_arm, "none", "corner", 0.85),
+    Scene("boom_on_cylinder", boom_on_cylinder, "none", "corner", 0.85),
 )
 
 

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
+import numpy as np
+
 from flexdyn_ros.description import Joint, Override
 from flexdyn_ros.description.plausibility import doubts_of, questions_of
-from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.errors import SingularityError, UnsupportedError
 from flexdyn_ros.families.record import FlexibleLinkReport
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.analysis.modes import MOST_ANALYSED, ModeReport, mode_table
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.coordinates import MODAL, Coordinate
 from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.verbs import Robot
 
@@ -28,6 +30,41 @@ class Body:
     joint: str | None
     joint_type: str | None
     parent: str | None
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Numbers of the velocity coordinates, and names of those of joints.
+
+    Attributes
+    ----------
+    coordinates, modes, actuated : int
+        All (nv); those of modes; those that have an actuator.
+    between_frames : tuple of str
+        Actuators that are no coordinates: cylinders, legs.
+    passive : tuple of str
+        Coordinates of joints without an actuator of their own.
+    held : tuple of str
+        Coordinates of joints and base that springs between frames act on.
+    """
+
+    coordinates: int
+    modes: int
+    actuated: int
+    between_frames: tuple[str, ...]
+    passive: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SectionLoad:
+    """Largest section force [N] and moment [N m] of a link, and at which fractions of its length."""
+
+    link: str
+    force: float
+    force_station: float
+    moment: float
+    moment_station: float
 
 
 @dataclass(frozen=True)
@@ -51,6 +88,10 @@ class Report:
     coordinates : tuple of Coordinate
     actuators : tuple of str
         Names of what drives the robot.
+    mobility : Mobility
+    loads : tuple of SectionLoad
+        Of every link that carries something, at rest under gravity at the neutral position, where actuators
+        hold it (`Robot.loads`); empty where that is not computed, or actuators cannot hold the robot.
     overrides : tuple of Override
         Values that a file, YAML or an option put in place of earlier ones.
     flexible : tuple of FlexibleLinkReport
@@ -90,6 +131,8 @@ class Report:
     frequencies_locked: tuple[float, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    mobility: Mobility
+    loads: tuple[SectionLoad, ...]
 
     def _repr_html_(self) -> str:
         facts = f"{self.kind}, {self.base} base, nv = {self.nv}, {self.mass:.6g} kg"
@@ -132,6 +175,7 @@ def check(
     found = family_of(description).check(robot)
     of_beams = {report.link: report.mass for report in found.links}
     above = {joint.child: joint for joint in description.joints}
+    mobility = _mobility(robot, found.held)
     free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
     return Report(
         name=robot.name,
@@ -154,7 +198,15 @@ def check(
         frequencies_free=tuple(mode.frequency for mode in free),
         frequencies_locked=tuple(mode.frequency for mode in locked),
         warnings=(*_of_robot(robot), *doubts_of(description), *found.warnings),
-        notes=(*description.unread, *_beyond_limits(robot), *questions_of(description), *found.notes),
+        notes=(
+            *description.unread,
+            *_beyond_limits(robot),
+            *questions_of(description),
+            *found.notes,
+            *_idle(mobility),
+        ),
+        mobility=mobility,
+        loads=_loads(robot),
     )
 
 
@@ -176,6 +228,49 @@ def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeR
         return mode_table(robot, count, lock)
     except SingularityError:
         return ()
+
+
+def _mobility(robot: Robot, held: tuple[str, ...]) -> Mobility:
+    own = {*robot.actuators}
+    return Mobility(
+        coordinates=robot.nv,
+        modes=sum(c.kind in MODAL for c in robot.coordinates),
+        actuated=len(own.intersection(robot.v_names)),
+        between_frames=tuple(name for name in robot.actuators if name not in robot.v_names),
+        passive=tuple(c.name for c in robot.coordinates if c.kind == "joint" and c.name not in own),
+        held=held,
+    )
+
+
+def _idle(mobility: Mobility) -> tuple[str, ...]:
+    """Ask about passive joints that neither cylinders nor springs move."""
+    loose = [name for name in mobility.passive if name not in mobility.held]
+    if not mobility.between_frames or len(loose) <= len(mobility.between_frames):
+        return ()
+    count = len(mobility.between_frames)
+    return (
+        f"{count} actuators between frames for {len(loose)} passive joints: {', '.join(loose)}; intended?",
+    )
+
+
+def _loads(robot: Robot) -> tuple[SectionLoad, ...]:
+    """Largest loads at rest at the neutral position; those of links without any are left out."""
+    if robot.nv > MOST_ANALYSED:
+        return ()
+    q, still = robot.neutral(), np.zeros(robot.nv)
+    try:
+        tau = robot.inverse_dynamics(q, still, still, actuators="all") if robot.elements else None
+        every = robot.loads(q, still, still, tau)
+    except (SingularityError, UnsupportedError):
+        return ()
+    loads = []
+    for link, found in every.items():
+        force, moment = (np.linalg.norm(x, axis=-1) for x in (found.force, found.moment))
+        i, k = int(np.argmax(force)), int(np.argmax(moment))
+        if force[i] > 0.0:
+            places = float(found.station[i]), float(found.station[k])
+            loads.append(SectionLoad(link, float(force[i]), places[0], float(moment[k]), places[1]))
+    return tuple(loads)
 
 
 def _of_robot(robot: Robot) -> tuple[str, ...]:

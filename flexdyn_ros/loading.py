@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.mixtures import names_twice, refuse_elements
 from flexdyn_ros.families.registry import families, family_of, find_installed
 from flexdyn_ros.robot.stations import section_of
 from flexdyn_ros.robot.verbs import Robot
@@ -76,8 +75,7 @@ def from_description(description: RobotDescription) -> Robot:
     family = family_of(description)
     if description.kind != family.kind:
         description = replace(description, kind=family.kind)
-    refuse_elements(description, family.carries_elements)
-    names_twice(description)
+    family.refuse(description)
     robot = Robot(family.functions(description))
     _refuse_clashes(robot)
     return robot

@@ -12,7 +12,17 @@ from pathlib import Path
 import numpy as np
 from models import random_state
 
-__all__ = ["COMPILERS", "STRICT", "CLibrary", "at_random", "compiled", "fmu_name", "residual", "run_example"]
+__all__ = [
+    "COMPILERS",
+    "STRICT",
+    "CLibrary",
+    "at_random",
+    "compiled",
+    "fmu_motion",
+    "fmu_name",
+    "residual",
+    "run_example",
+]
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -40,6 +50,25 @@ def residual(robot, q, v, tau, found, expected):
 def fmu_name(*parts: str) -> str:
     """A name of the library as FMUs have it."""
     return re.sub(r"/(\d+)(?=/|$)", r"[\1]", ".".join(parts)).replace("/", ".")
+
+
+def fmu_motion(path: Path, robot, tau, kind: str, interval: float, stop: float, **options) -> np.ndarray:
+    """Positions (n, nq) of an FMU over time, under constant efforts."""
+    import fmpy
+
+    names = [fmu_name("q", name) for name in robot.q_names]
+    inputs = dict(zip(robot.effort_names, tau, strict=True))
+    given = {fmu_name(name): inputs[name] for name in robot.actuators}
+    found = fmpy.simulate_fmu(
+        str(path),
+        stop_time=stop,
+        output_interval=interval,
+        fmi_type=kind,
+        output=names,
+        start_values=given,
+        **options,
+    )
+    return np.array([[row[name] for name in names] for row in found])
 
 
 class CLibrary:

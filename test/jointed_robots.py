@@ -53,3 +53,10 @@ def with_joint(kind: str, *, flexible: bool = False, numbers: str = "", more: st
         )
         parts += [f'<flexdyn reference="{name}">{beam}</flexdyn>' for name in ("upper", "lower")]
     return robot_text(f"with_{kind}", *parts, more)
+
+
+def with_floating_joint(*, flexible: bool = False) -> str:
+    """The same arm with a floating joint, which no `<joint_type>` needs."""
+    text = with_joint("ball", flexible=flexible)
+    start = text.index('<flexdyn reference="J">')
+    return text[:start] + text[text.index("</flexdyn>", start) + 10 :]

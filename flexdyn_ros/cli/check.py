@@ -82,15 +82,43 @@ def _print(found: Report) -> None:
     )
     driven = ", ".join(found.actuators) or "none"
     terminal.tables.print(f"driven by {len(found.actuators)} actuators: {driven}")
+    _print_mobility(found)
     if found.overrides:
         rows = [(o.path, o.old, o.new, o.source) for o in found.overrides]
         terminal.print_table("Overrides", "path | was | is | source", rows)
     _print_links(found)
     _print_modes(found)
+    _print_loads(found)
     for note in found.notes:
         terminal.tables.print(f"note: {note}")
     for warning in found.warnings:
         terminal.tables.print(Text("warning:", "yellow"), warning)
+
+
+def _print_mobility(found: Report) -> None:
+    """Of robots that have more to tell than that every joint has its actuator."""
+    m = found.mobility
+    if not (m.passive or m.held):
+        return
+    rows = [
+        ("velocity coordinates", str(m.coordinates), f"{m.modes} of modes" if m.modes else ""),
+        ("with an actuator of their own", str(m.actuated), ""),
+        ("actuators between frames", str(len(m.between_frames)), ", ".join(m.between_frames)),
+        ("passive joints", str(len(m.passive)), ", ".join(m.passive)),
+        ("held by springs", str(len(m.held)), ", ".join(m.held)),
+    ]
+    terminal.print_table("Mobility", " | number | names", rows)
+
+
+def _print_loads(found: Report) -> None:
+    if not found.loads:
+        return
+    rows = [
+        (x.link, f"{x.force:.4g}", f"{x.force_station:.3g}", f"{x.moment:.4g}", f"{x.moment_station:.3g}")
+        for x in found.loads
+    ]
+    title = "Largest section loads at q = 0 under gravity"
+    terminal.print_table(title, "link | force [N] | at | moment [N m] | at", rows)
 
 
 def _print_links(found: Report) -> None:

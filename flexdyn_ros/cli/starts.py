@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from flexdyn_ros.cli.terminal import named_numbers
-from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.errors import SingularityError, UnknownNameError
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
@@ -125,7 +125,13 @@ def _held_names(robot: Robot, hold: str | None, source: str) -> tuple[str, ...]:
 
 
 def _rest(robot: Robot, q: np.ndarray | None, held: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Position of rest near q, and the efforts of what is held; legs that are held keep the pose."""
+    """Position of rest near q, and the efforts of what is held; legs that are held keep the pose, and
+    cylinders carry the weight where the joints are."""
+    own = tuple(name for name in held if name in robot.v_names)
+    if robot.elements and own != held:
+        joints = [c.name for c in robot.coordinates if c.kind == "joint"]
+        tau = _carried(robot, robot.static_equilibrium(q, hold=joints).q, held)
+        return robot.static_equilibrium(q, tau=tau, hold=own).q, tau
     by_legs = robot.effort_names != robot.v_names
     found = robot.static_equilibrium(q, hold=robot.v_names if by_legs and held else held)
     return found.q, np.where(np.isin(robot.effort_names, held), found.tau, 0.0)
@@ -134,5 +140,9 @@ def _rest(robot: Robot, q: np.ndarray | None, held: tuple[str, ...]) -> tuple[np
 def _carried(robot: Robot, q: np.ndarray, held: tuple[str, ...]) -> np.ndarray:
     """Efforts of what is held against gravity and springs at q, everything at rest there."""
     still = np.zeros(robot.nv)
-    tau = robot.inverse_dynamics(q, still, still)
+    try:
+        tau = robot.inverse_dynamics(q, still, still, actuators="all" if robot.elements else None)
+    except SingularityError:
+        # of joints that neither cylinders nor actuators of their own can hold
+        tau = robot.inverse_dynamics(q, still, still)
     return np.where(np.isin(robot.effort_names, held), tau, 0.0)

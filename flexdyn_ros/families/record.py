@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
+from flexdyn_ros.multibody.elements.registry import refuse_elements
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -58,11 +59,12 @@ class FlexibleLinkReport:
 
 
 class Findings(NamedTuple):
-    """Results of the checks that are a family's own."""
+    """Results of the checks that are a family's own; held: coordinates that springs between frames act on."""
 
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     links: tuple[FlexibleLinkReport, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 def _no_appearance(description: RobotDescription) -> Appearance:
@@ -102,8 +104,9 @@ class Family:
         joint, another one robots of its family alone.
     joint_driven : bool
         Whether it is driven joint by joint.
-    carries_elements : bool
-        Whether springs, dampers and cylinders may act between its frames.
+    refuse : callable (description) -> None
+        DescriptionError for what the description holds and robots of the family cannot have: springs, dampers
+        and cylinders, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """
@@ -118,5 +121,5 @@ class Family:
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"
     joint_driven: bool = True
-    carries_elements: bool = False
+    refuse: Callable[[RobotDescription], None] = refuse_elements
     parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "BiasTerms", "Contacts", "Deflection", "Energy", "Equilibrium", "ForwardDerivatives", "Linearization",
-    "Loads", "Modes", "PositionLimits",
+    "BiasTerms", "Contacts", "CylinderStates", "Deflection", "ElementStates", "Energy", "Equilibrium",
+    "ForwardDerivatives", "Linearization", "Loads", "Modes", "PositionLimits",
 ]  # fmt: skip
 
 
@@ -191,3 +191,28 @@ class Contacts(NamedTuple):
     forces: Callable[[np.ndarray, np.ndarray], np.ndarray]
     ends: bool
     lets_go: bool
+
+
+class ElementStates(NamedTuple):
+    """What elements do at states, each (..., n), in the order of `element_names`.
+
+    coordinate: length [m] or angle [rad]; rate: how it changes; force: of the element by itself, along its
+    coordinate, which it drives up: springs that pull have a negative one [N or N m].
+    """
+
+    coordinate: np.ndarray
+    rate: np.ndarray
+    force: np.ndarray
+
+
+class CylinderStates(NamedTuple):
+    """Cylinders between frames, each (..., nc), in the order of the description.
+
+    length: distance of the pins [m]; rate: how it changes [m/s]; stroke: how far the rod is out [m];
+    force_limits: (..., nc, 2) least and largest force [N].
+    """
+
+    length: np.ndarray
+    rate: np.ndarray
+    stroke: np.ndarray
+    force_limits: np.ndarray

@@ -1,4 +1,4 @@
-"""Follow the four walks of docs/architecture.md and print the files whose functions ran: walking.py NUMBER.
+"""Follow the five walks of docs/architecture.md and print the files whose functions ran: walking.py NUMBER.
 
 Compiled kernels leave no trace; their sources do, interpreted as exporters read them. A file counts when a
 function of it is called, not when it is imported.
@@ -13,8 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import CodeType
 
 import flexdyn_ros
+from flexdyn_ros import export
 from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.export.tracing.steps import step_functions
 
@@ -24,12 +27,19 @@ BEAM = """<robot name="cantilever"><link name="base"/><link name="boom"/>
 <flexdyn reference="boom"><beam length="1.3" EIz="90" EIy="90" mass_per_length="0.7"/>
 <modes bending_z="1"/></flexdyn></robot>"""
 
+SWING = """<robot name="swing"><link name="base"/><link name="arm"><inertial><origin xyz="0.4 0 0"/>
+<mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+<flexdyn><spring name="s" base="world" base_xyz="0 0 0.5" end="arm" end_xyz="0.7 0 0" stiffness="200"
+damping="3"/></flexdyn></robot>"""
+
 
 class Trail:
     """Files of the package whose functions are called, in any thread that starts after it was made."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()
+        self._functions: dict[CodeType, dict[str, object]] = {}
         self._is_on = False
         threading.setprofile(self._note)
         sys.setprofile(self._note)
@@ -38,7 +48,8 @@ class Trail:
         if self._is_on and event == "call" and frame.f_code.co_name not in ("<module>", "<genexpr>"):
             path = frame.f_code.co_filename
             if path.startswith(str(PACKAGE)):
-                self.files.add(Path(path).relative_to(PACKAGE).as_posix())
+                self.files.add(_in_the_package(path))
+                self._functions[frame.f_code] = frame.f_globals
 
     @contextmanager
     def followed(self) -> Iterator[None]:
@@ -55,6 +66,28 @@ class Trail:
             interpret()
         kernels = {name for name in self.files if "/kernels/" in name or name.startswith("numerics/")}
         self.files = before | {name for name in kernels if not name.startswith("numerics/tracing/")}
+
+    def keep_files_of(self, known: Callable[[str], bool]) -> None:
+        """Keep files whose functions that ran stand in modules that are `known` by their paths, or name
+        something of such modules."""
+        self.files = {
+            _in_the_package(code.co_filename)
+            for code, its_globals in self._functions.items()
+            if any(known(path) for path in (_in_the_package(code.co_filename), *_named(code, its_globals)))
+        }
+
+
+def _in_the_package(path: str) -> str:
+    return Path(path).relative_to(PACKAGE).as_posix()
+
+
+def _named(code: CodeType, its_globals: dict[str, object]) -> Iterator[str]:
+    """Files of the modules that a function imports, or that have what it names."""
+    for name in code.co_names:
+        value = its_globals.get(name)
+        module = name if "." in name else getattr(value, "__module__", None) or getattr(value, "__name__", "")
+        if isinstance(module, str) and module.startswith("flexdyn_ros."):
+            yield module.removeprefix("flexdyn_ros.").replace(".", "/") + ".py"
 
 
 def beam_to_mass_matrix(trail: Trail) -> None:
@@ -166,7 +199,29 @@ def valve_to_pressure(trail: Trail) -> None:
     trail.follow_kernels(lambda: Equations(robot).function("oil_rates"))
 
 
-WALKS = (beam_to_mass_matrix, command_to_position, request_to_efforts, valve_to_pressure)
+def of_springs(path: str) -> bool:
+    """Whether a file is of springs or of elements in general."""
+    of_elements = path.startswith(("multibody/elements/", "families/trees/elements/"))
+    return path == "description/elements/lines.py" or (of_elements and "/cylinder/" not in path)
+
+
+def spring_to_wrench_and_c(trail: Trail) -> None:
+    flexdyn_ros.load(SWING).inverse_dynamics([0.1], [0.2], [0.3])
+    with trail.followed(), TemporaryDirectory() as folder:
+        robot = flexdyn_ros.load(SWING.replace('"200"', '"210"'))
+        robot.element_forces([0.1], [0.2])
+        robot.inverse_dynamics([0.1], [0.2], [0.3])
+        export.c(robot, folder, ["inverse_dynamics"])
+    trail.keep_files_of(of_springs)
+
+
+WALKS = (
+    beam_to_mass_matrix,
+    command_to_position,
+    request_to_efforts,
+    valve_to_pressure,
+    spring_to_wrench_and_c,
+)
 
 if __name__ == "__main__":
     found = Trail()

@@ -86,6 +86,15 @@ def test_what_is_held_gets_the_efforts_of_rest_and_the_others_none(tmp_path):
     assert "did you mean elbow_pitch" in str(error)
 
 
+@pytest.mark.parametrize(
+    "start", [("--hold", "all"), ("--from", "rest"), ("--from", "rest", "--hold", "hoist")]
+)
+def test_a_boom_is_held_by_its_cylinder(tmp_path, start):
+    run = simulated(tmp_path, "boom_on_cylinder", "--q", "lift=0.4", "--duration", "0.3", *start)
+    assert run.tau[0].tolist() == pytest.approx([0.0, 1650.641767520537], rel=1e-10)
+    assert np.abs(run.q - 0.4).max() < 1e-9
+
+
 def test_a_run_goes_on_where_another_ended(tmp_path):
     first = simulated(tmp_path, "mobile_arm", "--duration", "0.02")
     (tmp_path / "run.npz").rename(tmp_path / "first.npz")

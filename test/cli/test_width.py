@@ -11,7 +11,15 @@ import flexdyn_ros
 from flexdyn_ros.cli import app, terminal
 from flexdyn_ros.robot.coordinates import pose_name
 
-ROBOTS = ("canadarm2", "flexible_two_link", "mobile_arm", "seven_joint_arm", "soft_arm_3", "stewart_1t")
+ROBOTS = (
+    "boom_on_cylinder",
+    "canadarm2",
+    "flexible_two_link",
+    "mobile_arm",
+    "seven_joint_arm",
+    "soft_arm_3",
+    "stewart_1t",
+)
 
 
 def told(monkeypatch, width, *words):

@@ -124,9 +124,11 @@ def bent_state(robot, rng):
     return q, v
 
 
+@pytest.mark.parametrize("torsion", [0, 1])
 @pytest.mark.parametrize("stiffening", ["none", "full"])
-def test_segments_tips_and_children_stand_where_the_robot_has_them(stiffening):
-    robot = flexdyn_ros.load(BENT, options={"formulation.stiffening": stiffening})
+def test_segments_tips_and_children_stand_where_the_robot_has_them(stiffening, torsion):
+    options = {"formulation.stiffening": stiffening, "links.boom.modes.torsion": torsion}
+    robot = flexdyn_ros.load(BENT, options=options)
     expanded = flexdyn_ros.expand(robot)
     shown = flexdyn_ros.load(expanded.urdf)
     assert set(shown.v_names) == set(expanded.joint_names)
@@ -162,7 +164,7 @@ def test_fields_without_modes_have_no_joints_but_for_the_foreshortening():
 
     changed = {"formulation.stiffening": "full"}
     assert moving(axial=0, bending_y=0, torsion=0) == {"tx", "tz", "ry"}
-    assert moving(axial=0, torsion=0) == {"tx", "ty", "tz", "rz", "ry"}
+    assert moving(axial=0, torsion=0) == {"tx", "ty", "tz", "rz", "ry", "rx"}
     changed = {"formulation.stiffening": "none"}
     assert moving(axial=0, bending_z=0, torsion=0) == {"ty", "rz"}
     assert moving(axial=0, bending_y=0) == {"tz", "ry", "rx"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exported import COMPILERS, at_random, compiled, residual
+from exported import COMPILERS, at_random, compiled, fmu_motion, residual
 from mixtures import random_mixture
 
 import flexdyn_ros
@@ -65,6 +65,19 @@ def test_steps_in_c_are_those_of_simulate(kind, tmp_path):
         q, v = arm.step(q, v, tau, 1e-3)
     assert np.abs(q - stepper.q).max() <= 1e-9
     assert np.abs(v - stepper.v).max() <= 1e-9 * max(1.0, np.abs(v).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@EVERY
+def test_an_fmu_moves_as_simulate_does(kind, tmp_path):
+    pytest.importorskip("fmpy")
+    robot = flexdyn_ros.load(BOOM.format(ELEMENTS[kind]))
+    q0, v0, _, tau = at_random(robot)
+    tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
+    path = export.fmu(robot, tmp_path / "boom.fmu", q0=q0, v0=v0)
+    expected = flexdyn_ros.simulate(robot, 0.2, q0, v0, control=tau, dt=1e-3, record_every=10)
+    moved = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 0.2, step_size=1e-2)
+    assert np.abs(moved - expected.q).max() <= 1e-9 * max(1.0, np.ptp(expected.q, axis=0).max())
 
 
 @pytest.mark.parametrize("seed", range(4))

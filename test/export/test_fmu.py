@@ -5,7 +5,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from exported import COMPILERS, at_random, fmu_name
+from exported import COMPILERS, at_random, fmu_motion
 from models import two_link_arm
 
 import flexdyn_ros
@@ -38,23 +38,6 @@ def start(robot):
     return q, 0.1 * v, efforts
 
 
-def run(path, robot, tau, kind, interval, stop, **options):
-    """Positions (n, nq) over time."""
-    names = [fmu_name("q", name) for name in robot.q_names]
-    inputs = dict(zip(robot.effort_names, tau, strict=True))
-    given = {fmu_name(name): inputs[name] for name in robot.actuators}
-    found = fmpy.simulate_fmu(
-        str(path),
-        stop_time=stop,
-        output_interval=interval,
-        fmi_type=kind,
-        output=names,
-        start_values=given,
-        **options,
-    )
-    return np.array([[row[name] for name in names] for row in found])
-
-
 @pytest.mark.parametrize("fmi", VERSIONS)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_co_simulation_is_the_fixed_step_of_simulate(name, fmi, tmp_path):
@@ -65,7 +48,7 @@ def test_co_simulation_is_the_fixed_step_of_simulate(name, fmi, tmp_path):
     method = {"stewart_1t": "rk4"}.get(name)
     options = {} if method is None else {"method": method}
     expected = flexdyn_ros.simulate(robot, 0.5, q0, v0, control=tau, dt=1e-3, record_every=10, **options)
-    found = run(path, robot, tau, "CoSimulation", 1e-2, 0.5, step_size=1e-2)
+    found = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 0.5, step_size=1e-2)
     excursion = np.ptp(expected.q, axis=0).max()
     assert excursion > 0.0
     assert np.abs(found - expected.q).max() <= 1e-9 * excursion
@@ -79,7 +62,7 @@ def test_two_seconds_of_co_simulation(name, tmp_path):
     path = export.fmu(robot, tmp_path / f"{name}.fmu", q0=q0, v0=v0)
     options = {"method": "rk4"} if name == "stewart_1t" else {}
     expected = flexdyn_ros.simulate(robot, 2.0, q0, v0, control=tau, dt=1e-3, record_every=10, **options)
-    found = run(path, robot, tau, "CoSimulation", 1e-2, 2.0, step_size=1e-2)
+    found = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 2.0, step_size=1e-2)
     assert np.abs(found - expected.q).max() <= 1e-9 * np.ptp(expected.q, axis=0).max()
 
 
@@ -94,7 +77,7 @@ def test_model_exchange_is_the_motion(name, fmi, tmp_path):
         robot, 0.2, q0, v0, control=flexdyn_ros.continuous(lambda t, q, v: tau), rtol=1e-10, sample=1e-2,
         method="dop853",
     )  # fmt: skip
-    found = run(path, robot, tau, "ModelExchange", 1e-3, 0.2, relative_tolerance=1e-9)[::10]
+    found = fmu_motion(path, robot, tau, "ModelExchange", 1e-3, 0.2, relative_tolerance=1e-9)[::10]
     assert np.abs(found - expected.q).max() <= 1e-5 * np.ptp(expected.q, axis=0).max()
 
 

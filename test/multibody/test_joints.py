@@ -3,7 +3,7 @@
 import models
 import numpy as np
 import pytest
-from jointed_robots import WORDS, with_joint
+from jointed_robots import WORDS, with_floating_joint, with_joint
 from lxml import etree
 from models import JOINT_TYPES, assert_near, joint, link, random_state, robot_text
 from scipy.spatial.transform import Rotation
@@ -687,9 +687,7 @@ def test_axes_of_a_universal_joint_may_be_nearly_parallel():
 @BOTH
 def test_floating_joints_stand_anywhere(flexible):
     """Behind another joint, on the tip of a beam: dynamics, picture, energy."""
-    text = with_joint("ball", flexible=flexible)
-    start = text.index('<flexdyn reference="J">')
-    robot = flexdyn_ros.load(text[:start] + text[text.index("</flexdyn>", start) + 10 :])
+    robot = flexdyn_ros.load(with_floating_joint(flexible=flexible))
     assert {"J/x", "J/qw"} <= set(robot.q_names)
     assert robot.description.base.type == "fixed"
     q, v, a = small_state(robot, 15)

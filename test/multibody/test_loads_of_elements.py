@@ -5,6 +5,7 @@ import pytest
 from mixtures import random_mixture
 
 import flexdyn_ros
+from flexdyn_ros.checking import Mobility
 
 FAMILIES = ("rigid", "flexible")
 #: a beam on a hinge, held level by a cylinder from the ground at 0.4 of its length
@@ -97,6 +98,21 @@ def test_a_boom_on_a_cylinder_is_a_beam_on_two_supports():
     moment = w * (L - x) ** 2 / 2.0 - lift * np.maximum(at - x, 0.0)
     np.testing.assert_allclose(found.moment[:, 1], moment, rtol=0, atol=1e-12 * w * L**2)
     assert found.moment[0, 1] == pytest.approx(0.0, abs=1e-12 * w * L**2)
+
+
+def test_check_tells_mobility_and_the_largest_loads():
+    """The same beam, held by its cylinder; a spring about the hinge; a cylinder that cannot hold it."""
+    report = flexdyn_ros.check(BOOM, options={"formulation.stiffening": "none"})
+    modes = report.coordinates[1:]
+    assert report.mobility == Mobility(1 + len(modes), len(modes), 0, ("lift",), ("hinge",), ())
+    (load,) = (x for x in report.loads if x.link == "beam")
+    L, w, at = 2.0, 3.0 * 9.81, 0.8
+    assert (load.force_station, load.moment_station) == (0.4, 0.4)
+    assert load.force == pytest.approx(w * L**2 / 2.0 / at - w * (L - at), rel=1e-9)
+    assert load.moment == pytest.approx(w * (L - at) ** 2 / 2.0, rel=1e-9)
+    spring = '<torsion_spring name="s" base="world" end="beam" axis="0 1 0" stiffness="9"/>'
+    sprung = flexdyn_ros.check(BOOM.replace("<cylinder", f"{spring}<cylinder", 1))
+    assert sprung.mobility.held == ("hinge",)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

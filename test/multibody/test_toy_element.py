@@ -4,11 +4,14 @@ import sys
 
 import numpy as np
 import pytest
+from exported import COMPILERS, at_random, compiled
 
 import flexdyn_ros
+from flexdyn_ros import export
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.multibody.elements import registry
 from flexdyn_ros.simulation.simulate import simulate
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 MAGNET = '''
 """A magnet that pulls with strength / length^2 along the line between two points."""
@@ -99,6 +102,20 @@ def test_it_is_a_parameter_and_moves_in_steps(robot):
         run = simulate(robot, 0.2, q0=q, method=method, dt=1e-3)
         error = run.energy.total - run.work + run.dissipated
         assert np.ptp(error) < 1e-4 * run.energy.kinetic.max()
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_c_computes_the_same(robot, tmp_path):
+    export.c(robot, tmp_path, ("inverse_dynamics", "step"))
+    pair, (q, v, a, tau) = compiled(tmp_path, robot.name), at_random(robot)
+    expected = robot.inverse_dynamics(q, v, a)
+    found = pair.call("inverse_dynamics", q, v, a, sizes=[2])
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+    stepper = Stepper(robot, 1e-3, q0=q, v0=v)
+    assert stepper.advance(100, tau) == 0
+    for _ in range(100):
+        q, v = pair.step(q, v, tau, 1e-3)
+    assert np.abs(q - stepper.q).max() <= 1e-9
 
 
 def test_the_reader_checks_it(robot):

@@ -98,16 +98,18 @@ def test_a_spring_on_a_tip_is_one_on_a_link_fixed_to_it():
 
 def test_the_worked_example_of_a_boom_on_a_cylinder():
     """Sources: computed by natural coordinates with a constant mass matrix, outside this package."""
-    r = flexdyn_ros.load(BOOM.format(CYLINDER.format(MASSES)))
+    r = flexdyn_ros.load("boom_on_cylinder")
     q, v = np.array([0.4]), np.array([0.5])
-    assert r.actuators == ("c",)
+    assert r.actuators == ("hoist",)
     assert r.cylinder_states(q, v).length == pytest.approx([1.0083510615139373], rel=1e-12)
     assert r.actuation_matrix(q)[0, 1] == pytest.approx(0.718656275629, rel=1e-11)
     assert r.mass_matrix(q) == pytest.approx(np.array([[213.258593240009]]), rel=1e-12)
     assert r.bias_forces(q, v) == pytest.approx([1186.023492266085], rel=1e-12)
     assert r.bias_terms(q, v).gravity == pytest.approx([1186.244065044431], rel=1e-12)
     assert r.energy(q, v).gravity == pytest.approx(391.6939300595758, rel=1e-12)
-    assert r.forward_dynamics(q, v, r.efforts({"c": 2000.0})) == pytest.approx([1.178330285193], rel=1e-11)
+    assert r.forward_dynamics(q, v, r.efforts({"hoist": 2000.0})) == pytest.approx(
+        [1.178330285193], rel=1e-11
+    )
     holding = r.bias_terms(q, v).gravity[0] / r.actuation_matrix(q)[0, 1]
     assert holding == pytest.approx(1650.641767520537, rel=1e-12)
     assert r.mass == pytest.approx(130.0)
@@ -177,6 +179,31 @@ def test_what_is_refused_is_named(text, what, named):
         flexdyn_ros.load(BOOM.format(text))
     assert what in str(refused.value)
     assert named in str(refused.value)
+
+
+def test_ends_that_meet_within_limits_are_a_warning():
+    """At lift 0.6435 (3 4 5) the boom's point (1, 0, 0) is at (0.8, 0, 0.6)."""
+    text = (
+        '<spring name="s" base="world" base_xyz="0.8 0 0.6" end="boom" end_xyz="1 0 0" '
+        'stiffness="9" free_length="0.2"/>'
+    )
+    (warning,) = flexdyn_ros.load(BOOM.format(text)).warnings
+    for words in (
+        "<text>",
+        "spring 's'",
+        "end_xyz",
+        "lift = 0.6435",
+        "the ends meet",
+        "expected another point",
+    ):
+        assert words in warning
+    beside = (
+        text.replace('xyz="0.8 0', 'xyz="0.8 0.001'),
+        text.replace(' free_length="0.2"', ""),
+        text.replace('xyz="0.8 0 0.6"', 'xyz="0 0 -1"'),
+    )
+    for other in beside:
+        assert flexdyn_ros.load(BOOM.format(other)).warnings == ()
 
 
 MIXTURES = [("mobile_arm", "kind mobile"), ("soft_arm", "kind continuum"), ("stewart_1t", "kind platform")]

@@ -7,6 +7,7 @@ import pytest
 from models import joint, link, robot_text
 
 import flexdyn_ros
+from flexdyn_ros.checking import Mobility
 from flexdyn_ros.errors import DescriptionError
 
 
@@ -36,6 +37,9 @@ def test_the_report_says_what_was_understood():
     assert report.frequencies_free == pytest.approx((sqrt(2 * 9.80665 * 0.5 / 0.6) / (2 * pi),), rel=1e-9)
     assert report.frequencies_locked == ()
     assert report.overrides == report.warnings == report.notes == ()
+    assert report.mobility == Mobility(1, 0, 1, (), (), ())
+    assert [(x.link, x.moment) for x in report.loads] == [("base", 0.0), ("rod", 0.0)]
+    assert [x.force for x in report.loads] == pytest.approx([3.5 * 9.80665, 2.0 * 9.80665], rel=1e-12)
 
 
 def test_the_report_is_frozen():

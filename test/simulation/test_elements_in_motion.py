@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from lxml import etree
 from mixtures import random_mixture
 
 import flexdyn_ros
@@ -101,3 +102,14 @@ def test_the_expanded_description_follows_the_ends(seed):
     lengths = dict(zip(r.element_names, r.element_forces(q, v).coordinate, strict=True))
     for element in lines:
         assert found[f"{element.name}/length"] == pytest.approx(lengths[element.name], rel=1e-10)
+
+
+def test_pieces_of_a_cylinder_overlap_over_its_stroke():
+    record = (robot := flexdyn_ros.load("boom_on_cylinder")).elements[0].record
+    shown = etree.fromstring(expand(robot).urdf.encode())
+    barrel, rod = (
+        float(shown.find(f"link[@name='hoist/{piece}']/visual/geometry/cylinder").get("length"))
+        for piece in ("barrel", "rod")
+    )
+    assert max(barrel, rod) < record.minimum_length
+    assert barrel + rod > record.minimum_length + record.stroke

@@ -28,25 +28,25 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
     return tree_functions(description)
 
 
+def _refuse(description: RobotDescription) -> None:
+    from flexdyn_ros.families.trees.formulations import refuse_mixtures
+
+    refuse_mixtures(description)
+
+
 def check_bending(robot: Robot) -> Findings:
-    """What there is to say of flexible links."""
-    notes = _of_elements(robot)
-    if not robot.description.flexible_links:
-        return Findings(notes=notes)
-    from flexdyn_ros.families.trees.checks import check_tree, report_links
+    """What there is to say of flexible links, and of elements."""
+    found = Findings()
+    if robot.description.flexible_links:
+        from flexdyn_ros.families.trees.checks import check_tree, report_links
 
-    links = report_links(robot.description)
-    found = Findings(*check_tree(robot, links), links)
-    return found._replace(notes=found.notes + notes)
+        links = report_links(robot.description)
+        found = Findings(*check_tree(robot, links), links)
+    if robot.elements:
+        from flexdyn_ros.families.trees.elements.checks import held_by_springs, notes_of_elements
 
-
-def _of_elements(robot: Robot) -> tuple[str, ...]:
-    """A note for each element: its length or angle where all coordinates are zero, and its force there."""
-    if not robot.elements:
-        return ()
-    from flexdyn_ros.families.trees.elements.checks import notes_of_elements
-
-    return notes_of_elements(robot)
+        found = found._replace(notes=found.notes + notes_of_elements(robot), held=held_by_springs(robot))
+    return found
 
 
 def tree_appearance(description: RobotDescription) -> Appearance:
@@ -95,5 +95,5 @@ TREES = Family(
     expand=expand_tree,
     appearance=tree_appearance,
     rviz=_rviz,
-    carries_elements=True,
+    refuse=_refuse,
 )

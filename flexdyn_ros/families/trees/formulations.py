@@ -1,10 +1,28 @@
-"""Which functions compute a tree: chosen once, from its description, when the robot is made."""
+"""Which functions compute a tree: chosen once, from its description, when the robot is made; what none of
+them can compute is refused (docs/limitations.md)."""
 
 from __future__ import annotations
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.families.trees.robot import TreeFunctions
-from flexdyn_ros.multibody.elements.registry import elements_of
+from flexdyn_ros.multibody.elements.registry import elements_of, place_of, refuse_element
+
+
+def refuse_mixtures(description: RobotDescription) -> None:
+    """DescriptionError for an element that does not go with the rest of a tree, or has the name of another
+    one or of a joint."""
+    elastic = next((joint.name for joint in description.joints if joint.elasticity is not None), None)
+    taken = {joint.name: "joint" for joint in description.joints}
+    for kind, record in elements_of(description):
+        if description.formulation.method == "lagrange":
+            refuse_element(description, kind, record, "beside the method lagrange")
+        if kind.driven and elastic is not None and description.formulation.flexible:
+            refuse_element(description, kind, record, f"beside the elastic joint '{elastic}'")
+        if record.name in taken:
+            message = f"a {taken[record.name]} has this name"
+            place_of(description, kind, record).fail(message, "name", record.name, "a name of its own")
+        taken[record.name] = rule_of(kind.record).name
 
 
 def tree_functions(description: RobotDescription) -> TreeFunctions:

@@ -33,9 +33,9 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
 def _check(robot: Robot) -> Findings:
     from flexdyn_ros.families.wheeled.checks import check_mobile
 
-    warnings, notes, links = check_bending(robot)
-    beside = check_mobile(robot)
-    return Findings(warnings + beside[0], notes + beside[1], links)
+    found = check_bending(robot)
+    warnings, notes = check_mobile(robot)
+    return found._replace(warnings=found.warnings + warnings, notes=found.notes + notes)
 
 
 def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:

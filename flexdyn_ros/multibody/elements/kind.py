@@ -28,16 +28,15 @@ class ElementKind:
         With the attributes of `Ends`; `RobotDescription.extras[name of the element]` holds its records.
     law : Law
         What it does; see kernels/law.py.
-    inertia : Law, optional
-        What its mass takes, of those that have some.
-    has_mass : callable (record) -> bool
-        Whether it has any.
+    inertia : callable (record) -> Law, optional
+        What its mass takes; None for a record without mass.
     numbers : callable (record) -> sequence of float
         The numbers that the law takes.
     coefficients : callable (record) -> tuple of Coefficient
         Its parameters.
     refuse : callable (record, length) -> (message, attribute, expected) or None
-        What is wrong where all coordinates are zero, from the distance of its ends there [m].
+        What is wrong where the coordinate is `length`: an error where all coordinates are zero; of length 0 a
+        warning, where what is not driven has that in a posture within limits.
     driven : bool
         Whether it is an actuator: its effort acts along its coordinate.
     limits : callable (record) -> (effort, velocity, lower, upper)
@@ -48,8 +47,7 @@ class ElementKind:
 
     record: type
     law: Law
-    inertia: Law | None = None
-    has_mass: Callable[[Any], bool] = lambda record: False
+    inertia: Callable[[Any], Law | None] | None = None
     numbers: Callable[[Any], Sequence[float]]
     coefficients: Callable[[Any], tuple[Coefficient, ...]] = lambda record: ()
     refuse: Callable[[Any, float], tuple[str, str, str] | None] = lambda record, length: None

@@ -16,7 +16,7 @@ NEAREST = 1e-9
 def _without_line(record: Spring | Damper, length: float) -> tuple[str, str, str] | None:
     free = getattr(record, "free_length", 0.0)
     if length < NEAREST and (record.damping > 0.0 or free > 0.0):
-        message = "the ends meet where all coordinates are zero, and a damper or a free length needs a line"
+        message = "the ends meet, and a damper or a free length needs a line between them"
         return message, "end_xyz", "another point, or stiffness alone"
     return None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.description.elements.lines import WORLD
+from flexdyn_ros.robot.stations import section_of
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -22,9 +24,23 @@ def notes_of_elements(robot: Robot) -> tuple[str, ...]:
             what += f", {'pulls' if force < 0.0 else 'pushes'} with {abs(force):.4g} "
             what += "N" if unit == "m" else "N m"
         notes.append(what)
-    idle = [c.name for c in robot.coordinates if c.kind == "joint" and c.name not in robot.actuators]
-    driven = [name for name in robot.actuators if name not in robot.v_names]
-    if driven:
-        moved = ", ".join(idle) or "none"
-        notes.append(f"joints without an actuator of their own: {moved}; cylinders: {', '.join(driven)}")
     return tuple(notes)
+
+
+def held_by_springs(robot: Robot) -> tuple[str, ...]:
+    """Coordinates of joints and base on the tree path between the ends of an element with a stiffness."""
+    parents = {joint.child: joint.parent for joint in robot.description.joints}
+
+    def carriers(frame: str) -> set[str]:
+        link = None if frame == WORLD else section_of(frame)[0] or frame
+        found = set()
+        while link is not None:
+            found.add(link)
+            link = parents.get(link)
+        return found
+
+    held: set[str] = set()
+    for element in robot.elements:
+        if any(p.name.endswith("/stiffness") and p.value > 0.0 for p in element.parameters):
+            held |= carriers(element.record.base) ^ carriers(element.record.end)
+    return tuple(c.name for c in robot.coordinates if c.kind in ("joint", "base") and c.body in held)

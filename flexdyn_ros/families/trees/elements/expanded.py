@@ -22,9 +22,10 @@ _AXES = (
     ("pitch", "continuous", "0 1 0"),
 )
 #: radius of the outer piece as a share of the length, in pictures; that of the inner one as a share of it
-_SLENDERNESS, _INNER = 0.03, 0.6
-#: what is shown of a line, of its length where all coordinates are zero
-_OUTER_LENGTH, _INNER_LENGTH = 0.6, 0.75
+_SLENDERNESS, _INNER = 0.04, 0.6
+#: what the pieces of a line show, of its length where all coordinates are zero; of what has a stroke, of its
+#: least length
+_OUTER_LENGTH, _INNER_LENGTH, _OF_LEAST = 0.6, 0.75, 0.95
 #: square of the cosine of the pitch below which the yaw stands still
 _UPRIGHT = 1e-12
 
@@ -120,11 +121,20 @@ def _add_line(root: etree._Element, carrier: str, element: Element, length: floa
         _add_joint(root, f"{element.name}/{suffix}", kind, above, name, axis)
         above = name
     radius = _SLENDERNESS * length
-    _add_tube(link, radius, _OUTER_LENGTH * length, 0.5)
+    outside, inside = _lengths(element, length)
+    _add_tube(link, radius, outside, 0.5)
     name = f"{element.name}/{inner}"
     link = etree.SubElement(root, "link", name=name)
     _add_joint(root, f"{element.name}/length", "prismatic", above, name, "1 0 0")
-    _add_tube(link, _INNER * radius, _INNER_LENGTH * length, -0.5)
+    _add_tube(link, _INNER * radius, inside, -0.5)
+
+
+def _lengths(element: Element, length: float) -> tuple[float, float]:
+    """Lengths of the two pieces; those of a cylinder overlap over all of its stroke."""
+    if element.kind.limits is None:
+        return _OUTER_LENGTH * length, _INNER_LENGTH * length
+    least, most = element.kind.limits(element.record)[2:]
+    return _OF_LEAST * least, max(_OF_LEAST * least, most - _OF_LEAST * least)
 
 
 def _add_joint(root: etree._Element, name: str, kind: str, parent: str, child: str, axis: str) -> None:

@@ -102,11 +102,11 @@ def _on_frames(
 ) -> np.ndarray:
     """Wrenches (n, 12) on base and end, at the origins of the element's own frames."""
     numbers, found = np.array(element.numbers), np.empty((len(motion), 12))
-    results, weight = np.zeros(law.RESULTS), np.zeros(law.WEIGHT)
+    results, weight, inertia = np.zeros(law.RESULTS), np.zeros(law.WEIGHT), element.inertia
     for i in range(len(motion)):
         element.kind.law.kernel(numbers, motion[i], results)
         found[i] = (results[law.EFFORT] + effort[i]) * results[law.LINE : law.LINE + 12]
-        if element.has_mass and element.kind.inertia is not None:
-            element.kind.inertia.kernel(numbers, motion[i], acceleration[i], weight)
+        if inertia is not None:
+            inertia.kernel(numbers, motion[i], acceleration[i], weight)
             found[i] -= weight[law.WRENCHES : law.WRENCHES + 12]
     return found

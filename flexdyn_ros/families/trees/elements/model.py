@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,17 +10,23 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
+from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kind import ElementKind
-from flexdyn_ros.multibody.elements.registry import elements_of
+from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.compiling.callbacks import Callback
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.stations import section_of
+
+#: of the descent to ends that meet: rounds, largest step of a joint [rad or m], and a length that is none [m]
+_ROUNDS, _STEP, _TOUCHING = 25, 0.3, 1e-6
 
 
 class End(NamedTuple):
@@ -46,9 +52,9 @@ class Element:
         return str(self.record.name)
 
     @property
-    def has_mass(self) -> bool:
-        """Whether it has mass."""
-        return self.kind.has_mass(self.record)
+    def inertia(self) -> Law | None:
+        """What its mass takes; None without mass."""
+        return None if self.kind.inertia is None else self.kind.inertia(self.record)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -90,13 +96,14 @@ def placed_elements(description: RobotDescription, tree: RigidTree) -> tuple[Ele
         base, end = (_end_of(record, which, tree) for which in ("base", "end"))
         element = Element(kind, record, base, end, tuple(map(float, kind.numbers(record))))
         if element.base.node == element.end.node:
-            place = description.place(record, f"{_tag(element)} '{element.name}'")
             what = (
                 "the world"
                 if element.base.node == 0
                 else f"the body of link '{tree.body_links[element.base.node]}'"
             )
-            place.fail(f"both ends are on {what}", "end", record.end, "a frame that moves against the base")
+            place_of(description, kind, record).fail(
+                f"both ends are on {what}", "end", record.end, "a frame that moves against the base"
+            )
         found.append(element)
     return tuple(found)
 
@@ -119,14 +126,82 @@ def refuse_lengths(
         wrong = element.kind.refuse(element.record, float(value))
         if wrong is not None:
             message, attribute, expected = wrong
-            place = description.place(element.record, f"{_tag(element)} '{element.name}'")
+            place = place_of(description, element.kind, element.record)
+            message = f"where all coordinates are zero {message}"
             place.fail(message, attribute, getattr(element.record, attribute, None), expected)
 
 
-def _tag(element: Element) -> str:
-    from flexdyn_ros.description.language.vocabulary import rule_of
+class Postures(NamedTuple):
+    """How elements lie in postures of a robot.
 
-    return rule_of(element.kind.record).name
+    lengths: callable q (N, nq) -> coordinates (N, n) of the elements, and derivatives (N, n, nv); move:
+    callable (q, dq) -> q; coordinates: of the robot.
+    """
+
+    lengths: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    coordinates: tuple[Coordinate, ...]
+
+
+def meeting_elements(
+    description: RobotDescription, elements: Iterable[Element], postures: Postures, q: np.ndarray
+) -> tuple[str, ...]:
+    """A sentence for each element that has no line in some posture within limits that its joints allow.
+
+    From rows of q (N, nq) the lengths l descend by dq = -l J^T / (J J^T), J = dl/dq, Newton's step to l = 0,
+    each joint by at most `_STEP`. Other coordinates stay.
+    """
+    found = []
+    for i, element in enumerate(elements):
+        wrong = None if element.kind.driven else element.kind.refuse(element.record, 0.0)
+        if wrong is None:
+            continue
+        at, nearest = _nearest(postures, i, q)
+        if nearest > _TOUCHING:
+            continue
+        moved = (postures.lengths(q)[1][:, i] != 0.0).any(axis=0)
+        where = [
+            f"{c.name} = {at[c.q_index]:.4g}" for c in _moved(postures) if moved[c.v_index] and c.q_index >= 0
+        ]
+        message, attribute, expected = wrong
+        place = place_of(description, element.kind, element.record)
+        told = DescriptionError(
+            f"where {', '.join(where)} {message}",
+            file=place.file,
+            line=place.line,
+            element=place.element,
+            attribute=attribute,
+            value=getattr(element.record, attribute, None),
+            expected=expected,
+        )
+        found.append(str(told))
+    return tuple(found)
+
+
+def _moved(postures: Postures) -> list[Coordinate]:
+    """Coordinates that the descent moves: of joints, without translations that have no limit."""
+    joints = (c for c in postures.coordinates if c.kind == "joint")
+    return [c for c in joints if c.unit == "rad" or np.isfinite([c.lower, c.upper]).all()]
+
+
+def _nearest(postures: Postures, i: int, q: np.ndarray) -> tuple[np.ndarray, float]:
+    """The posture (nq,) in which element i is shortest, of those that the descent from rows of q passes, and
+    its length."""
+    joints = _moved(postures)
+    limited = [c for c in joints if c.q_index >= 0]
+    at, lower, upper = (np.array([getattr(c, x) for c in limited]) for x in ("q_index", "lower", "upper"))
+    moves = np.isin(np.arange(len(postures.coordinates)), [c.v_index for c in joints])
+    best, least = q[0], np.inf
+    for _ in range(_ROUNDS):
+        lengths, lines = (x[:, i] for x in postures.lengths(q))
+        k = int(np.argmin(lengths))
+        if lengths[k] < least:
+            best, least = q[k], float(lengths[k])
+        J = lines * moves
+        square = np.maximum((J * J).sum(axis=1), _TOUCHING)
+        q = postures.move(q, np.clip(-(lengths / square)[:, None] * J, -_STEP, _STEP))
+        q[:, at] = np.clip(q[:, at], lower, upper)
+    return best, least
 
 
 class PackedElements:
@@ -149,7 +224,7 @@ class PackedElements:
             numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
             by = driven if element.kind.driven else -1
             driven += element.kind.driven
-            heavy = element.kind.inertia if element.has_mass else None
+            heavy = element.inertia
             weight = 0 if heavy is None else heavy.plain.address
             rows.append(
                 [element.base.node, element.end.node, at, by, element.kind.law.plain.address, 0, weight, 0]
@@ -168,7 +243,7 @@ class PackedElements:
             layout.COUNT: len(elements),
             layout.TABLE: table,
             layout.NUMBERS: floats,
-            layout.HEAVY: sum(element.has_mass for element in elements),
+            layout.HEAVY: sum(element.inertia is not None for element in elements),
         }
         self._header.put(words)
         self._table = table
@@ -191,7 +266,7 @@ class PackedElements:
             if name == "slopes":
                 laws = [element.kind.law.tangents.address for element in self._elements]
                 self._table[layout.LAW_ON_TANGENTS :: layout.COLUMNS] = laws
-                heavy = [e.kind.inertia if e.has_mass else None for e in self._elements]
+                heavy = [element.inertia for element in self._elements]
                 weights = [0 if each is None else each.tangents.address for each in heavy]
                 self._table[layout.INERTIA_ON_TANGENTS :: layout.COLUMNS] = weights
 

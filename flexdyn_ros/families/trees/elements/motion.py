@@ -19,7 +19,7 @@ def elements_motion(
     those that are driven."""
     packed.keep_table(tree.table(), tree.work_size)
     functions = {**tree.functions, **AROUND, **(DRIVEN if driven.size else {})}
-    heavy = sum(element.has_mass for element in elements)
+    heavy = sum(element.inertia is not None for element in elements)
     names = {c.name for e in elements for c in e.kind.coefficients(e.record)}
     return replace(
         tree,

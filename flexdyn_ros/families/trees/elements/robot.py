@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from flexdyn_ros.families.trees.elements.kernels import verbs, views
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
     PackedElements,
+    Postures,
     changed_elements,
+    meeting_elements,
     placed_elements,
     refuse_lengths,
     sections_of,
@@ -25,13 +27,13 @@ from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.coordinates import MODAL, Coordinate
 from flexdyn_ros.robot.entries.observed import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium, Loads, PositionLimits
+from flexdyn_ros.robot.results import CylinderStates, ElementStates, Equilibrium, Loads, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
@@ -39,30 +41,8 @@ from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench
 #: functions of a tree that know no elements
 _OF_THE_TREE_ALONE = ("forward", "inverse_on_lanes", "forward_on_lanes")
 
-
-class ElementStates(NamedTuple):
-    """What elements do at states, each (..., n), in the order of `element_names`.
-
-    coordinate: length [m] or angle [rad]; rate: how it changes; force: of the element by itself, along its
-    coordinate, which it drives up: springs that pull have a negative one [N or N m].
-    """
-
-    coordinate: np.ndarray
-    rate: np.ndarray
-    force: np.ndarray
-
-
-class CylinderStates(NamedTuple):
-    """Cylinders between frames, each (..., nc), in the order of the description.
-
-    length: distance of the pins [m]; rate: how it changes [m/s]; stroke: how far the rod is out [m];
-    force_limits: (..., nc, 2) least and largest force [N].
-    """
-
-    length: np.ndarray
-    rate: np.ndarray
-    stroke: np.ndarray
-    force_limits: np.ndarray
+#: postures within limits from which ends that meet are looked for
+_SAMPLE = 16
 
 
 class ElementTreeFunctions(TreeFunctions):
@@ -112,6 +92,20 @@ class ElementTreeFunctions(TreeFunctions):
         if not self._is_loose and not self.changes:
             lengths = self._at(self.neutral()[None], np.zeros((1, self.nv)))[0][0, :, 0]
             refuse_lengths(self.description, self.elements, lengths)
+            self.warnings += self._meeting()
+
+    def _meeting(self) -> tuple[str, ...]:
+        """Sentences on elements whose ends meet in a posture near one of a sample within limits."""
+
+        def lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            told, lines = self._at(q, np.zeros((len(q), self.nv)))
+            return told[..., 0], lines
+
+        rng, bending = np.random.default_rng(0), [c.q_index for c in self.coordinates if c.kind in MODAL]
+        q = np.array([self.neutral(), *(self.random(rng) for _ in range(_SAMPLE))])
+        q[:, bending] = 0.0
+        postures = Postures(lengths, lambda q, dq: self.inner.robot.integrate(q, dq, 1.0), self.coordinates)
+        return meeting_elements(self.description, self.elements, postures, q)
 
     # ---- what the elements are ----
 
@@ -277,7 +271,7 @@ class ElementTreeFunctions(TreeFunctions):
 
     @cached_property
     def _is_heavy(self) -> bool:
-        return any(element.has_mass for element in self.elements)
+        return any(element.inertia is not None for element in self.elements)
 
     # ---- rows of the verbs ----
 

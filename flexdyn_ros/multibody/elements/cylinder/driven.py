@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import inf
 
 from flexdyn_ros.description.elements.lines import DrivenCylinder
+from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kernels.lines import DRIVE, SWINGING_MASSES
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
 
@@ -17,7 +18,7 @@ def _outside_stroke(record: DrivenCylinder, length: float) -> tuple[str, str, st
     longest = record.minimum_length + record.stroke
     if record.minimum_length - _ROUNDING <= length <= longest + _ROUNDING:
         return None
-    message = f"where all coordinates are zero the pins are {length:.6g} m apart"
+    message = f"the pins are {length:.6g} m apart"
     return message, "minimum_length", f"a length from {record.minimum_length:g} to {longest:g} m"
 
 
@@ -31,8 +32,8 @@ def _numbers(record: DrivenCylinder) -> list[float]:
     return [x for part in parts for x in ((part.mass, part.com, part.inertia) if part else (0.0, 0.0, 0.0))]
 
 
-def _has_mass(record: DrivenCylinder) -> bool:
-    return record.barrel is not None or record.rod is not None
+def _inertia(record: DrivenCylinder) -> Law | None:
+    return SWINGING_MASSES if record.barrel or record.rod else None
 
 
 def _coefficients(record: DrivenCylinder) -> tuple[Coefficient, ...]:
@@ -50,8 +51,7 @@ KINDS = (
     ElementKind(
         record=DrivenCylinder,
         law=DRIVE,
-        inertia=SWINGING_MASSES,
-        has_mass=_has_mass,
+        inertia=_inertia,
         numbers=_numbers,
         coefficients=_coefficients,
         refuse=_outside_stroke,
