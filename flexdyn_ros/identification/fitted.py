@@ -139,9 +139,24 @@ class Fitted:
         return dict(zip(self.samples.channels, np.sqrt(squares).tolist(), strict=True))
 
     @cached_property
+    def left_over(self) -> dict[str, float]:
+        """Share of each channel that the fit leaves over: root mean square of the residuals over that of what
+        was measured."""
+        return shares_left(self.samples)
+
+    @cached_property
     def correlated(self) -> tuple[str, ...]:
         """Sentences on numbers that the data cannot tell apart."""
         return correlated_pairs(self.covariance, list(self.table["parameter"]))
+
+
+def shares_left(samples: Samples) -> dict[str, float]:
+    """Root mean squares of the residuals over those of what was measured, by channel; NaN without any."""
+    there = np.isfinite(samples.measured) & np.isfinite(samples.predicted)
+    off = np.where(there, samples.measured - samples.predicted, 0.0)
+    ends = [np.linalg.norm(x, axis=0) for x in (off, np.where(there, samples.measured, 0.0))]
+    shares = ends[0] / np.where(ends[1] > 0.0, ends[1], np.nan)
+    return dict(zip(samples.channels, shares.tolist(), strict=True))
 
 
 def table_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,9 +15,11 @@ from flexdyn_ros.identification.base import BaseParameters, reduced
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.fitted import Samples, table_of
 from flexdyn_ros.identification.identified import Identified
-from flexdyn_ros.identification.linear.bodies import Bodies, nearest_values, physical_values
-from flexdyn_ros.identification.linear.exchanged import exchanged_positions, fits_poorly
-from flexdyn_ros.identification.linear.least_squares import Rows, covariance_of, efforts_of, estimate
+from flexdyn_ros.identification.linear.bodies import Bodies
+from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
+from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, resisting, unexplained
+from flexdyn_ros.identification.linear.known import Known
+from flexdyn_ros.identification.linear.least_squares import Estimate, Rows, efforts_of, estimate
 from flexdyn_ros.identification.linear.models import (
     LinearModel,
     bodies_and_joints,
@@ -43,12 +45,15 @@ def fit_linear(
     cutoff: float | None = None,
     robust: bool = False,
     stribeck: str | Sequence[str] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    priors: Mapping[str, tuple[float, float]] | None = None,
 ) -> Identified:
     """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
     with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
 
-    What is fitted are base parameters, combinations that the data tell. Of all the numbers that give these,
-    the robot gets those nearest to what it had, among the inertias that bodies can have.
+    What is fitted are base parameters, combinations that the data tell. Of all the numbers that fit so, to
+    1e-4 of the residual, the robot gets those nearest to what it had, among the inertias that bodies can
+    have.
 
     Parameters
     ----------
@@ -60,7 +65,8 @@ def fit_linear(
     consistent : bool
         Inertias of bodies are such that some distribution of mass has them: pseudo-inertia matrices are
         positive semi-definite (Wensing, Kim & Slotine 2018); friction and rotors are not negative. Where base
-        parameters cannot be had so, those are taken that raise the weighted residual least.
+        parameters cannot be had so, those are taken that raise the weighted residual least; efforts that they
+        fit worse than plain least squares do count less.
     parameters : names or patterns of those that `base_parameters` knows, optional
         Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
     cutoff : float, optional
@@ -72,6 +78,12 @@ def fit_linear(
     stribeck : names or patterns of joints
         Whose dry friction falls from a static level as exp(-(v / stribeck velocity)^2): both are fitted too,
         the velocities by a nonlinear stage around the linear one.
+    bounds : mapping from name to (least, most), optional
+        Of numbers, or of sums of them as in the table: `"arm/mass + 0.5 hand/mass"`; a pattern stands for the
+        sum of what it fits: `"*/mass"` is the mass of all bodies. They are kept without `consistent` too.
+    priors : mapping from name to (value, standard deviation), optional
+        What is known beside the data, with the same names: a mass from a data sheet, `"arm/my": (0, 1e-4)`
+        for a symmetry. They count as further rows of the least squares.
 
     Returns
     -------
@@ -97,21 +109,20 @@ def fit_linear(
     motions = [motion_of(robot, m, cutoff) for m in measurements]
     model = linear_model(robot)
     joints = stribeck_joints(robot, stribeck) if stribeck else ()
+    told = _Told(bounds or {}, priors or {})
     if joints:
-        model = stribeck_model(robot, joints, motions, partial(_of_model, robot, parameters, motions, robust))
-    chosen = _chosen(robot, model, parameters)
-    rows = Rows.of(model, chosen, motions)
-    base = reduced(rows.triangle(), chosen)
-    beta, weights, sigma = estimate(rows, base, robust)
-    covariance = covariance_of(rows, base, weights, sigma)
-
-    before = np.array([p.value for p in chosen])
-    bodies = Bodies.of(robot, model, chosen)
-    gain = nearest_values(base.matrix, bodies.scale)
-    found = before + gain @ (beta - base.of(before))
-    if consistent:
-        root = _root_of_information(covariance)
-        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, root, found))
+        model = stribeck_model(
+            robot, joints, motions, partial(_of_model, robot, parameters, motions, robust, told)
+        )
+    rows, base, bodies, plain = _plain(robot, parameters, motions, robust, told, model, consistent)
+    chosen, gain = base.parameters, nearest_values(base.matrix, bodies.scale)
+    before = bodies.before
+    found = nearest = before + gain @ (plain.beta - base.of(before))
+    estimate = plain
+    if consistent or told.bounds:
+        found, estimate = physical_values(bodies, base, plain)
+        found = _without_rounding(bodies, base, found)
+    covariance = estimate.covariance
     names = [p.name for p in chosen]
     values = dict(zip(names, found.tolist(), strict=True))
     deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
@@ -129,10 +140,40 @@ def fit_linear(
         base=base,
         warnings=doubtful,
     )
-    doubts = [*without_peak(joints, values), *(() if consistent else bodies.unphysical(found))]
+    doubts = [*without_peak(joints, values)]
+    if not consistent:
+        doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
+    doubts += resisting(bodies, base, plain, found, nearest, robot.effort_names)
     if fits_poorly(samples):
-        doubts += exchanged_positions(robot, model, chosen, motions)
+        doubts += guesses(robot, model, chosen, motions)
+    doubts += unexplained(samples)
     return with_warnings(identified, doubts)
+
+
+class _Told(NamedTuple):
+    """Bounds and priors as they were given."""
+
+    bounds: Mapping[str, tuple[float, float]]
+    priors: Mapping[str, tuple[float, float]]
+
+
+def _plain(
+    robot: Robot,
+    parameters: str | Sequence[str] | None,
+    motions: Sequence[Motion],
+    robust: bool,
+    told: _Told,
+    model: LinearModel,
+    consistent: bool = False,
+) -> tuple[Rows, BaseParameters, Bodies, Estimate]:
+    """Plain least squares of a model, and what bodies and joints can have."""
+    chosen = _chosen(robot, model, parameters)
+    rows = Rows.of(model, chosen, motions)
+    known = Known.of(model.parameters, chosen, told.bounds, told.priors)
+    triangle = rows.triangle()
+    base = reduced(np.vstack([triangle, known.beside(triangle)]), chosen)
+    bodies = Bodies.of(robot, model, chosen, rows.alone(), known, consistent)
+    return rows, base, bodies, estimate(rows, base, robust, known)
 
 
 def _of_model(
@@ -140,26 +181,15 @@ def _of_model(
     parameters: str | Sequence[str] | None,
     motions: Sequence[Motion],
     robust: bool,
+    told: _Told,
     model: LinearModel,
 ) -> tuple[dict[str, float], float]:
     """Numbers that plain least squares find, and the mean logarithm of the deviations of the noise."""
-    chosen = _chosen(robot, model, parameters)
-    rows = Rows.of(model, chosen, motions)
-    base = reduced(rows.triangle(), chosen)
-    beta, _, sigma = estimate(rows, base, robust)
-    before = np.array([p.value for p in chosen])
-    gain = nearest_values(base.matrix, Bodies.of(robot, model, chosen).scale)
-    found = before + gain @ (beta - base.of(before))
-    return dict(zip([p.name for p in chosen], found.tolist(), strict=True)), float(np.log(sigma).mean())
-
-
-def _root_of_information(covariance: np.ndarray) -> np.ndarray:
-    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes;
-    what is known best is known to rounding at most."""
-    size = np.sqrt(np.diag(covariance))
-    squares, directions = np.linalg.eigh(covariance / np.outer(size, size))
-    squares = np.maximum(squares, len(size) * np.finfo(float).eps * squares[-1])
-    return np.asarray((directions / np.sqrt(squares)).T / size)
+    _, base, bodies, plain = _plain(robot, parameters, motions, robust, told, model)
+    gain = nearest_values(base.matrix, bodies.scale)
+    found = bodies.before + gain @ (plain.beta - base.of(bodies.before))
+    names = [p.name for p in base.parameters]
+    return dict(zip(names, found.tolist(), strict=True)), float(np.log(plain.sigma).mean())
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:

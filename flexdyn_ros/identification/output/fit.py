@@ -11,7 +11,7 @@ from flexdyn_ros.errors import ConvergenceError, FlexdynError, StateError, Unkno
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.fitted import Samples, table_of
 from flexdyn_ros.identification.identified import Identified
-from flexdyn_ros.identification.linear.exchanged import exchanged_columns
+from flexdyn_ros.identification.linear.doubts import exchanged_columns
 from flexdyn_ros.identification.linear.fit import with_warnings
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.identification.output.adjustable import Adjustable
@@ -113,8 +113,8 @@ def fit_output(
     Warns
     -----
     FlexdynWarning
-        Of doubtful data, two joints whose columns fit far better exchanged, numbers that the data cannot tell
-        apart, residuals that are not white.
+        Of doubtful data, columns that fit far better exchanged or with the opposite sign, numbers that the
+        data cannot tell apart, residuals that are not white.
     """
     tables = (modes,) if isinstance(modes, ModalTable) else tuple(modes)
     measurements = () if _is_empty(data) and tables else measurements_of(robot, data)
