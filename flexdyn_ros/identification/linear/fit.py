@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,14 @@ from flexdyn_ros.identification.linear.models import (
     linear_model,
 )
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
-from flexdyn_ros.identification.linear.stribeck import stribeck_joints, stribeck_model, without_peak
+from flexdyn_ros.identification.linear.stribeck import (
+    VELOCITY,
+    StribeckModel,
+    first_model,
+    stribeck_joints,
+    stribeck_model,
+    without_peak,
+)
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
@@ -107,19 +113,19 @@ def fit_linear(
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
     motions = [motion_of(robot, m, cutoff) for m in measurements]
+    task = _Task(robot, tuple(motions), parameters, robust, bounds or {}, priors or {})
     model = linear_model(robot)
+    doubts: list[str] = []
     joints = stribeck_joints(robot, stribeck) if stribeck else ()
-    told = _Told(bounds or {}, priors or {})
     if joints:
-        model = stribeck_model(
-            robot, joints, motions, partial(_of_model, robot, parameters, motions, robust, told)
-        )
-    rows, base, bodies, plain = _plain(robot, parameters, motions, robust, told, model, consistent)
+        model, told = stribeck_model(first_model(robot, joints, motions), task.of_stribeck)
+        doubts += told
+    rows, base, bodies, plain = task.plain(model, consistent)
     chosen, gain = base.parameters, nearest_values(base.matrix, bodies.scale)
     before = bodies.before
     found = nearest = before + gain @ (plain.beta - base.of(before))
     estimate = plain
-    if consistent or told.bounds:
+    if consistent or bounds:
         found, estimate = physical_values(bodies, base, plain)
         found = _without_rounding(bodies, base, found)
     covariance = estimate.covariance
@@ -140,7 +146,7 @@ def fit_linear(
         base=base,
         warnings=doubtful,
     )
-    doubts = [*without_peak(joints, values)]
+    doubts += without_peak(joints, values)
     if not consistent:
         doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
     doubts += resisting(bodies, base, plain, found, nearest, robot.effort_names)
@@ -150,46 +156,57 @@ def fit_linear(
     return with_warnings(identified, doubts)
 
 
-class _Told(NamedTuple):
-    """Bounds and priors as they were given."""
+@dataclass(eq=False)
+class _Task:
+    """What is asked of a fit, for any model of the robot."""
 
+    robot: Robot
+    motions: tuple[Motion, ...]
+    parameters: str | Sequence[str] | None
+    robust: bool
     bounds: Mapping[str, tuple[float, float]]
     priors: Mapping[str, tuple[float, float]]
+    #: a model with Stribeck friction, and its rows
+    first: tuple[StribeckModel, Rows] | None = None
 
+    def chosen(self, model: LinearModel) -> tuple[Parameter, ...]:
+        """The parameters that are fitted, Stribeck friction among them."""
+        chosen = _chosen(self.robot, model, self.parameters)
+        more = model.names if isinstance(model, StribeckModel) else ()
+        return tuple(p for p in model.parameters if p in chosen or p.name in more)
 
-def _plain(
-    robot: Robot,
-    parameters: str | Sequence[str] | None,
-    motions: Sequence[Motion],
-    robust: bool,
-    told: _Told,
-    model: LinearModel,
-    consistent: bool = False,
-) -> tuple[Rows, BaseParameters, Bodies, Estimate]:
-    """Plain least squares of a model, and what bodies and joints can have."""
-    chosen = _chosen(robot, model, parameters)
-    rows = Rows.of(model, chosen, motions)
-    known = Known.of(model.parameters, chosen, told.bounds, told.priors)
-    triangle = rows.triangle()
-    base = reduced(np.vstack([triangle, known.beside(triangle)]), chosen)
-    bodies = Bodies.of(robot, model, chosen, rows.alone(), known, consistent)
-    return rows, base, bodies, estimate(rows, base, robust, known)
+    def rows(self, model: LinearModel, chosen: Sequence[Parameter]) -> Rows:
+        if isinstance(model, StribeckModel) and self.first is not None:
+            return model.renewed(self.first[1], self.first[0], chosen)
+        rows = Rows.of(model, chosen, self.motions)
+        if isinstance(model, StribeckModel):
+            self.first = model, rows
+        return rows
 
+    def plain(self, model: LinearModel, consistent: bool) -> tuple[Rows, BaseParameters, Bodies, Estimate]:
+        """Plain least squares of a model, and what bodies and joints can have."""
+        chosen = self.chosen(model)
+        rows = self.rows(model, chosen)
+        known = Known.of(model.parameters, chosen, self.bounds, self.priors)
+        triangle = rows.triangle()
+        base = reduced(np.vstack([triangle, known.beside(triangle)]), chosen)
+        bodies = Bodies.of(self.robot, model, chosen, rows.alone(), known, consistent)
+        return rows, base, bodies, estimate(rows, base, self.robust, known)
 
-def _of_model(
-    robot: Robot,
-    parameters: str | Sequence[str] | None,
-    motions: Sequence[Motion],
-    robust: bool,
-    told: _Told,
-    model: LinearModel,
-) -> tuple[dict[str, float], float]:
-    """Numbers that plain least squares find, and the mean logarithm of the deviations of the noise."""
-    _, base, bodies, plain = _plain(robot, parameters, motions, robust, told, model)
-    gain = nearest_values(base.matrix, bodies.scale)
-    found = bodies.before + gain @ (plain.beta - base.of(bodies.before))
-    names = [p.name for p in base.parameters]
-    return dict(zip(names, found.tolist(), strict=True)), float(np.log(plain.sigma).mean())
+    def of_stribeck(self, model: StribeckModel) -> tuple[dict[str, float], dict[str, float], float]:
+        """Numbers that plain least squares find, deviations, and the mean logarithm of what they leave with
+        the velocities of the model."""
+        _, base, bodies, plain = self.plain(model, False)
+        gain = nearest_values(base.matrix, bodies.scale)
+        found = bodies.before + gain @ (plain.beta - base.of(bodies.before))
+        deviations = np.sqrt(np.einsum("ij,jk,ik->i", gain, plain.covariance, gain).clip(0.0))
+        names = [p.name for p in base.parameters]
+        places = {names[i]: row for row, i in enumerate(base.leading.tolist())}
+        held = {f"{joint}{VELOCITY}": v for joint, v in model.velocities.items()}
+        beta = plain.with_held({places[name]: v for name, v in held.items() if name in places})
+        left = np.maximum(plain.left(beta), plain.sigma * ROUNDED)[: plain.efforts]
+        found_by_name, deviation = (dict(zip(names, x.tolist(), strict=True)) for x in (found, deviations))
+        return found_by_name, deviation, float(np.log(left).mean())
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:

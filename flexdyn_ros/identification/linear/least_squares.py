@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -150,6 +150,17 @@ class Estimate:
     def raised(self, shares: np.ndarray) -> np.ndarray:
         """Deviations (k,) of the noise, times shares (k,) above 1; those of what is known stay."""
         return np.where(np.arange(len(shares)) < self.efforts, self.sigma * np.maximum(shares, 1.0), 1.0)
+
+    def with_held(self, held: Mapping[int, float]) -> np.ndarray:
+        """The base parameters (nb,) of least squares with some of them, by place, held."""
+        free = np.array([i for i in range(self.beta.size) if i not in held], dtype=int)
+        beta = self.beta.copy()
+        beta[list(held)] = list(held.values())
+        stacked = _stacked(self.factors, self.sigma)
+        beta[free] = 0.0
+        aim = stacked @ np.append(-beta, 1.0)
+        beta[free] = _solved((np.column_stack([stacked[:, free], aim]),), np.ones(1))
+        return beta
 
     def weighted(self, sigma: np.ndarray) -> Estimate:
         """With other deviations of the noise."""
