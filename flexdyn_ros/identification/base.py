@@ -79,7 +79,7 @@ class BaseParameters:
         order."""
         if isinstance(values, Robot):
             known = {p.name: p.value for p in linear_model(values).parameters}
-            values = np.array([known[p.name] for p in self.parameters])
+            values = np.array([known.get(p.name, p.value) for p in self.parameters])
         if np.shape(values)[-1:] != (len(self.parameters),):
             raise DimensionError(
                 f"values has shape {np.shape(values)}, expected (..., {len(self.parameters)})"

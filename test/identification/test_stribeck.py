@@ -111,7 +111,7 @@ def test_velocities_are_fitted_beside_other_parameters():
 
 
 def test_velocities_that_the_data_hardly_tell_are_warned_of():
-    """Friction that is Coulomb's, with noise: the velocities go anywhere, and the rest of the fit stays good."""
+    """Friction that is Coulomb's, with noise: the velocities go anywhere, the fit is as good."""
     start = load("two_link")
     truth = start.with_parameters({"shoulder/friction": 0.8, "elbow/friction": 0.4})
     t, q, v, a = sums_of_sines(start, 8.0, seed=3)

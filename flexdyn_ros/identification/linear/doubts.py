@@ -168,7 +168,8 @@ def _few(motion: Motion, parts: int) -> Motion:
     """Some of the samples that are kept, efforts filtered as positions are."""
     every = max(1, len(motion.t[motion.kept]) * parts // COMPARED)
     columns = {name: getattr(motion, name)[motion.kept][::every] for name in ("t", "q", "v", "a", "known")}
-    return replace(motion, **columns, tau=motion.smoothed(motion.tau)[::every], cutoff=None)
+    tau, beside = (motion.smoothed(x)[::every] for x in (motion.tau, motion.beside))
+    return replace(motion, **columns, tau=tau, beside=beside, cutoff=None)
 
 
 def _exchanged(motions: Sequence[Motion], one: Coordinate, other: Coordinate) -> list[Motion]:

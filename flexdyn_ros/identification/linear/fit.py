@@ -14,6 +14,7 @@ from flexdyn_ros.identification.base import BaseParameters, reduced
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.fitted import Samples, table_of
 from flexdyn_ros.identification.identified import Identified
+from flexdyn_ros.identification.linear.added import Added, is_added
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, resisting, unexplained
@@ -53,6 +54,8 @@ def fit_linear(
     stribeck: str | Sequence[str] = (),
     bounds: Mapping[str, tuple[float, float]] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
+    offsets: str | Sequence[str] = (),
+    asymmetric: str | Sequence[str] = (),
 ) -> Identified:
     """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
     with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
@@ -67,7 +70,8 @@ def fit_linear(
         Where to start: kinematics, and what the data do not tell.
     data : Measurement, Trajectory, path, or several of them
         Positions of all coordinates and efforts; rates and accelerations where they were measured, else
-        slopes of splines.
+        slopes of splines. NAME.known_effort is a part of an effort that is known beside the model, such as
+        that of a cable or a spring; it is not fitted.
     consistent : bool
         Inertias of bodies are such that some distribution of mass has them: pseudo-inertia matrices are
         positive semi-definite (Wensing, Kim & Slotine 2018); friction and rotors are not negative. Where base
@@ -90,6 +94,12 @@ def fit_linear(
     priors : mapping from name to (value, standard deviation), optional
         What is known beside the data, with the same names: a mass from a data sheet, `"arm/my": (0, 1e-4)`
         for a symmetry. They count as further rows of the least squares.
+    offsets : names or patterns of actuators
+        Whose efforts have a constant part, such as a bias of a current sensor: NAME/offset.
+    asymmetric : names or patterns of joints
+        Whose Coulomb friction depends on the direction: JOINT/friction_asymmetry is half the level at
+        positive less that at negative rates. Descriptions have no place for offsets and asymmetries:
+        `predicted_efforts` counts them if it is given the `Identified`.
 
     Returns
     -------
@@ -113,7 +123,8 @@ def fit_linear(
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
     motions = [motion_of(robot, m, cutoff) for m in measurements]
-    task = _Task(robot, tuple(motions), parameters, robust, bounds or {}, priors or {})
+    added = Added.of(robot, offsets, asymmetric)
+    task = _Task(robot, tuple(motions), parameters, robust, bounds or {}, priors or {}, added)
     model = linear_model(robot)
     doubts: list[str] = []
     joints = stribeck_joints(robot, stribeck) if stribeck else ()
@@ -135,7 +146,7 @@ def fit_linear(
     samples = rows.samples(robot, found)
     identified = Identified(
         # what plain least squares find need not pass the checks of `with_parameters`
-        robot=model.robot_with(values, checked=consistent),
+        robot=model.robot_with({n: x for n, x in values.items() if not is_added(n)}, checked=consistent),
         table=table_of(base.names, base.of(found), covariance, base.of(before), base.units),
         covariance=covariance,
         residuals=samples.measured - samples.predicted,
@@ -151,7 +162,7 @@ def fit_linear(
         doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
     doubts += resisting(bodies, base, plain, found, nearest, robot.effort_names)
     if fits_poorly(samples):
-        doubts += guesses(robot, model, chosen, motions)
+        doubts += guesses(robot, model, task.chosen(model), motions)
     doubts += unexplained(samples)
     return with_warnings(identified, doubts)
 
@@ -166,11 +177,12 @@ class _Task:
     robust: bool
     bounds: Mapping[str, tuple[float, float]]
     priors: Mapping[str, tuple[float, float]]
+    added: Added
     #: a model with Stribeck friction, and its rows
     first: tuple[StribeckModel, Rows] | None = None
 
     def chosen(self, model: LinearModel) -> tuple[Parameter, ...]:
-        """The parameters that are fitted, Stribeck friction among them."""
+        """The parameters of a model that are fitted, Stribeck friction among them."""
         chosen = _chosen(self.robot, model, self.parameters)
         more = model.names if isinstance(model, StribeckModel) else ()
         return tuple(p for p in model.parameters if p in chosen or p.name in more)
@@ -178,7 +190,7 @@ class _Task:
     def rows(self, model: LinearModel, chosen: Sequence[Parameter]) -> Rows:
         if isinstance(model, StribeckModel) and self.first is not None:
             return model.renewed(self.first[1], self.first[0], chosen)
-        rows = Rows.of(model, chosen, self.motions)
+        rows = Rows.of(model, chosen, self.motions, self.added)
         if isinstance(model, StribeckModel):
             self.first = model, rows
         return rows
@@ -187,7 +199,8 @@ class _Task:
         """Plain least squares of a model, and what bodies and joints can have."""
         chosen = self.chosen(model)
         rows = self.rows(model, chosen)
-        known = Known.of(model.parameters, chosen, self.bounds, self.priors)
+        chosen = (*chosen, *self.added.parameters)
+        known = Known.of((*model.parameters, *self.added.parameters), chosen, self.bounds, self.priors)
         triangle = rows.triangle()
         base = reduced(np.vstack([triangle, known.beside(triangle)]), chosen)
         bodies = Bodies.of(self.robot, model, chosen, rows.alone(), known, consistent)
@@ -247,15 +260,22 @@ class HeldOut(NamedTuple):
     fitted: dict[str, float]
 
 
-def predicted_efforts(robot: Robot, data: object, *, cutoff: float | None = None) -> Samples:
+def predicted_efforts(robot: Robot | Identified, data: object, *, cutoff: float | None = None) -> Samples:
     """Efforts measured, and those that a robot needs for the motion that was measured; arguments as of
-    `fit_linear`."""
+    `fit_linear`. Of an `Identified` with the offsets and asymmetries that were found."""
+    values = robot.values if isinstance(robot, Identified) else {}
+    robot = robot.robot if isinstance(robot, Identified) else robot
+    added = Added.among(robot, values)
+    numbers = np.array([values[p.name] for p in added.parameters])
     motions = [motion_of(robot, m, cutoff) for m in measurements_of(robot, data)]
     pairs = []
     for motion in motions:
-        predicted = motion.smoothed(robot.inverse_dynamics(motion.q, motion.v, motion.a))
+        tau = robot.inverse_dynamics(motion.q, motion.v, motion.a) + motion.beside
+        if numbers.size:
+            Y = robot.regressor(motion.q, motion.v, motion.a).Y
+            tau = tau + added.columns(Y, [p.name for p in robot.parameters]) @ numbers
         measured = np.where(motion.known[motion.kept], motion.smoothed(motion.tau), np.nan)
-        pairs.append((measured, predicted))
+        pairs.append((measured, motion.smoothed(tau)))
     return efforts_of(robot, motions, pairs)
 
 
@@ -280,7 +300,7 @@ def cross_validation(robot: Robot, data: object, **options: Any) -> tuple[HeldOu
     found = []
     for left_out in every:
         fit = fit_linear(robot, [m for m in every if m is not left_out], **options)
-        held = predicted_efforts(fit.robot, left_out, cutoff=options.get("cutoff"))
+        held = predicted_efforts(fit, left_out, cutoff=options.get("cutoff"))
         square = np.nanmean((held.measured - held.predicted) ** 2, axis=0)
         rms = dict(zip(held.channels, np.sqrt(square).tolist(), strict=True))
         found.append(HeldOut(left_out.name, rms, fit.rms))

@@ -10,6 +10,7 @@ import numpy as np
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.base import NEGLIGIBLE, BaseParameters
 from flexdyn_ros.identification.fitted import Samples
+from flexdyn_ros.identification.linear.added import Added
 from flexdyn_ros.identification.linear.known import Known
 from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.identification.linear.motions import Motion
@@ -29,7 +30,14 @@ class Rows:
     held: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, model: LinearModel, chosen: Sequence[Parameter], motions: Sequence[Motion]) -> Rows:
+    def of(
+        cls,
+        model: LinearModel,
+        chosen: Sequence[Parameter],
+        motions: Sequence[Motion],
+        added: Added | None = None,
+    ) -> Rows:
+        """Rows of the chosen parameters, then of those that are added."""
         known = model.parameters
         names = [p.name for p in known]
         columns = [names.index(p.name) for p in chosen]
@@ -38,8 +46,10 @@ class Rows:
         regressors, efforts, held = [], [], []
         for motion in motions:
             Y, tau0 = model.regressor(motion.q, motion.v, motion.a)
-            offset = tau0 + Y @ rest
-            regressors.append(motion.smoothed(Y[..., columns]))
+            offset = tau0 + Y @ rest + motion.beside
+            own = Y[..., columns]
+            every = own if added is None else np.concatenate([own, added.columns(Y, names)], axis=-1)
+            regressors.append(motion.smoothed(every))
             held.append(motion.smoothed(offset))
             smooth = motion.smoothed(motion.tau)
             efforts.append(np.where(motion.known[motion.kept], smooth - held[-1], np.nan))
