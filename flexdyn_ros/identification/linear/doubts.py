@@ -13,7 +13,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.identification.base import BaseParameters
-from flexdyn_ros.identification.fitted import Samples, shares_left
+from flexdyn_ros.identification.fitted import Samples
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.least_squares import Estimate, Rows
 from flexdyn_ros.identification.linear.models import LinearModel, bodies_and_joints, linear_model
@@ -51,7 +51,7 @@ def unexplained(samples: Samples) -> tuple[str, ...]:
     return tuple(
         f"{name}: {percent(share)} of it is left over, the fit explains little: is it the column of this "
         "joint, in these units, with this sign, at these times?"
-        for name, share in shares_left(samples).items()
+        for name, share in samples.left_over.items()
         if share > UNEXPLAINED
     )
 

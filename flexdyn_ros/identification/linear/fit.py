@@ -147,7 +147,7 @@ def fit_linear(
     identified = Identified(
         # what plain least squares find need not pass the checks of `with_parameters`
         robot=model.robot_with({n: x for n, x in values.items() if not is_added(n)}, checked=consistent),
-        table=table_of(base.names, base.of(found), covariance, base.of(before), base.units),
+        table=table_of(base.short_names, base.of(found), covariance, base.of(before), base.units, base.names),
         covariance=covariance,
         residuals=samples.measured - samples.predicted,
         values=values,
