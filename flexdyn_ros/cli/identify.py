@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexdyn_ros.cli import terminal
+from flexdyn_ros.wording import percent
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification import Identified, Measurement
@@ -61,6 +62,16 @@ def identify(
         typer.Option("--factor", metavar="NAME=NUMBER", help="motor constants, signs; repeatable"),
     ] = None,
     topic: terminal.Topics = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time", metavar="FROM:TO", help="only samples of these times [s]; either may be left out"
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option("--rows", metavar="FIRST:LAST", help="only these samples, from 0, the last left out"),
+    ] = None,
     held: Annotated[
         bool | None,
         typer.Option(
@@ -71,6 +82,14 @@ def identify(
     start: Annotated[
         list[str] | None, typer.Option("--start", metavar="NAME=NUMBER", help="where to start; repeatable")
     ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option("--bound", metavar="NAME=LEAST:MOST", help="of a number, or a sum; repeatable"),
+    ] = None,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option("--prior", metavar="NAME=VALUE:DEVIATION", help="known before the fit; repeatable"),
+    ] = None,
     modes: Annotated[
         Path | None, typer.Option("--modes", help="output: table of measured frequencies, CSV")
     ] = None,
@@ -80,6 +99,14 @@ def identify(
     stribeck: Annotated[
         str | None,
         typer.Option("--stribeck", metavar="JOINTS", help="linear: fit Stribeck friction; names, patterns"),
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option("--offset", metavar="EFFORTS", help="linear: fit constant parts of efforts"),
+    ] = None,
+    asymmetric: Annotated[
+        str | None,
+        typer.Option("--asymmetric", metavar="JOINTS", help="linear: friction that depends on the direction"),
     ] = None,
     starts: Annotated[int, typer.Option("--starts", min=1, help="output: fits from so many starts")] = 1,
     cross_validate: Annotated[
@@ -101,7 +128,11 @@ def identify(
         raise typer.BadParameter(f"{method!r} is none of {', '.join(METHODS)}", param_hint="--method")
     loaded = terminal.load_robot(robot, config, settings, rigid, xacro)
     patterns = _words(parameters)
-    options: dict[str, Any] = {"parameters": patterns, "cutoff": cutoff, "stribeck": _words(stribeck) or ()}
+    known = {"bounds": _pairs(bound, "--bound"), "priors": _pairs(prior, "--prior")}
+    options: dict[str, Any] = {
+        "parameters": patterns, "cutoff": cutoff, "stribeck": _words(stribeck) or (),
+        "offsets": _words(offset) or (), "asymmetric": _words(asymmetric) or (), **known,
+    }  # fmt: skip
     if explain:
         _explain(loaded, patterns, as_json)
         return
@@ -112,6 +143,7 @@ def identify(
     if report is not None:
         terminal.check_output(report, "--report", is_folder=True)
     measured = [_read(path, columns, column, unit, factor, held, topic) for path in data or ()]
+    measured = [_cut(one, time, rows) for one in measured]
     linear = method == "linear" or (method == "auto" and modes is None and _is_linear(loaded, patterns))
     if not linear and patterns is None:
         raise typer.BadParameter("needed for a fit by simulation", param_hint="--parameters")
@@ -122,7 +154,9 @@ def identify(
             found = fit_linear(loaded, measured, **options)
         else:
             table = () if modes is None else ModalTable.read(modes)
-            found = _output(loaded, measured, patterns or [], _numbers(start, "--start"), table, starts)
+            found = _output(
+                loaded, measured, patterns or [], _numbers(start, "--start"), table, starts, known
+            )
     held_out = _held_out(loaded, measured, options) if cross_validate and linear else []
     diff = found.write_urdf(output) if output is not None else ""
     written = [output] if output is not None else []
@@ -193,6 +227,36 @@ def _numbers(pairs: list[str] | None, option: str) -> dict[str, float]:
     return found
 
 
+def _pairs(pairs: list[str] | None, option: str) -> dict[str, tuple[float, float]]:
+    """NAME=NUMBER:NUMBER pairs."""
+    return {name: _range(text, option, float) for name, text in _texts(pairs, option).items()}
+
+
+def _range(text: str, option: str, kind: Any, ends: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    """Two numbers with a colon between; `ends` stand for those that are left out."""
+    first, colon, last = text.partition(":")
+    try:
+        if not colon or (ends is None and not (first and last)):
+            raise ValueError
+        low, high = ends or (None, None)
+        return kind(first) if first else low, kind(last) if last else high
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}, expected two numbers with ':' between", param_hint=option
+        ) from None
+
+
+def _cut(measurement: Measurement, time: str | None, rows: str | None) -> Measurement:
+    """The samples that were asked for."""
+    from math import inf
+
+    if rows is not None:
+        measurement = measurement.rows(*_range(rows, "--rows", int, (0, None)))
+    if time is not None:
+        measurement = measurement.between(*_range(time, "--time", float, (-inf, inf)))
+    return measurement
+
+
 def _is_linear(robot: Robot, patterns: list[str] | None) -> bool:
     """Whether all that is asked for are numbers that efforts are linear in, of a robot that does not bend."""
     from fnmatch import fnmatchcase
@@ -212,13 +276,15 @@ def _output(
     start: dict[str, float],
     modes: Any,
     starts: int,
+    known: dict[str, Any],
 ) -> Identified:
     from flexdyn_ros.identification import fit_output
 
     def tell(text: str) -> None:
         terminal.messages.print(text)
 
-    return fit_output(robot, data, patterns, start or None, modes=modes, starts=starts, progress=tell)
+    options: dict[str, Any] = {"modes": modes, "starts": starts, "progress": tell, **known}
+    return fit_output(robot, data, patterns, start or None, **options)
 
 
 def _held_out(robot: Robot, data: list[Measurement], options: dict[str, Any]) -> list[Any]:
@@ -269,10 +335,11 @@ def _show(found: Identified, held_out: list[Any], diff: str) -> None:
         numbers = f"{row.value:11.5g} {row.standard_deviation:10.2g} {row.start:11.5g}"
         terminal.say(f"{name:{NAME}} {numbers}  {row.unit}")
     if found.rms:
-        terminal.say(f"\n{'residual of':{NAME}} {'rms':>11} {'white':>10}")
+        terminal.say(f"\n{'residual of':{NAME}} {'rms':>11} {'left over':>10} {'white':>5}")
     for (name, rms), unit in zip(found.rms.items(), found.samples.units, strict=True):
         white = "yes" if found.whiteness[name].is_white else "no"
-        terminal.say(f"{name[:NAME]:{NAME}} {rms:11.4g} {white:>10}  {unit}")
+        left = percent(found.left_over[name])
+        terminal.say(f"{name[:NAME]:{NAME}} {rms:11.4g} {left:>10} {white:>5}  {unit}")
     for one in held_out:
         told = ", ".join(f"{name.removesuffix('.effort')} {rms:.4g}" for name, rms in one.rms.items())
         terminal.say("\n" + _folded(f"held out: {Path(one.name).name}: {told}", 2))
@@ -287,7 +354,7 @@ def _folded(text: str, indent: int) -> str:
 def _summary(found: Identified, held_out: list[Any]) -> dict[str, Any]:
     return {
         "table": found.table.to_dict("records"), "values": dict(found.values),
-        "deviations": dict(found.deviations), "rms": found.rms,
+        "deviations": dict(found.deviations), "rms": found.rms, "left_over": found.left_over,
         "white": {name: test.is_white for name, test in found.whiteness.items()},
         "held_out": [{"name": one.name, "rms": one.rms} for one in held_out],
         "warnings": list(found.warnings),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
     from flexdyn_ros.identification.linear.fit import HeldOut, cross_validation, fit_linear, predicted_efforts
     from flexdyn_ros.identification.measurement import Measurement
-    from flexdyn_ros.identification.output.fit import fit_output
+    from flexdyn_ros.identification.output.fit import fit_output, predicted_outputs
     from flexdyn_ros.identification.output.modal_table import ModalTable
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "fit_linear",
     "fit_output",
     "predicted_efforts",
+    "predicted_outputs",
     "write_joint_trajectory",
 ]
 

@@ -19,6 +19,8 @@ SAMPLES, BLOCK = 4, 256
 NEGLIGIBLE = 1e-7
 #: by what share the last column has to be longer than the first one to come before it
 TIE = 1e-9
+#: a combination for tables is no longer than this
+SHORT = 34
 #: rates and accelerations of the random states [rad/s or m/s, rad/s2 or m/s2]
 SPEED, ACCELERATION = 2.0, 5.0
 
@@ -57,6 +59,15 @@ class BaseParameters:
         """The combinations as texts, such as `arm/izz + 0.25 hand/mass`."""
         return combinations_of(self.matrix, self.leading, [p.name for p in self.parameters])
 
+    @cached_property
+    def short_names(self) -> tuple[str, ...]:
+        """The combinations for tables: of long ones the leading parameter and how many more there are."""
+        counts = np.count_nonzero(self.matrix, axis=1).tolist()
+        return tuple(
+            name if len(name) <= SHORT else f"{self.parameters[lead].name} + {count - 1} more"
+            for name, lead, count in zip(self.names, self.leading.tolist(), counts, strict=True)
+        )
+
     @property
     def units(self) -> tuple[str, ...]:
         """Unit of each base parameter, that of the parameter that leads it."""
@@ -79,7 +90,7 @@ class BaseParameters:
         order."""
         if isinstance(values, Robot):
             known = {p.name: p.value for p in linear_model(values).parameters}
-            values = np.array([known[p.name] for p in self.parameters])
+            values = np.array([known.get(p.name, p.value) for p in self.parameters])
         if np.shape(values)[-1:] != (len(self.parameters),):
             raise DimensionError(
                 f"values has shape {np.shape(values)}, expected (..., {len(self.parameters)})"

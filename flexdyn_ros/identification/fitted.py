@@ -106,6 +106,15 @@ class Samples:
     measured: np.ndarray
     predicted: np.ndarray
 
+    @property
+    def left_over(self) -> dict[str, float]:
+        """Root mean square of measured less predicted over that of measured, by channel; NaN without any."""
+        there = np.isfinite(self.measured) & np.isfinite(self.predicted)
+        off = np.where(there, self.measured - self.predicted, 0.0)
+        ends = [np.linalg.norm(x, axis=0) for x in (off, np.where(there, self.measured, 0.0))]
+        shares = ends[0] / np.where(ends[1] > 0.0, ends[1], np.nan)
+        return dict(zip(self.channels, shares.tolist(), strict=True))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
@@ -139,20 +148,31 @@ class Fitted:
         return dict(zip(self.samples.channels, np.sqrt(squares).tolist(), strict=True))
 
     @cached_property
+    def left_over(self) -> dict[str, float]:
+        """Share of each channel that the fit leaves over: root mean square of the residuals over that of what
+        was measured."""
+        return self.samples.left_over
+
+    @cached_property
     def correlated(self) -> tuple[str, ...]:
         """Sentences on numbers that the data cannot tell apart."""
         return correlated_pairs(self.covariance, list(self.table["parameter"]))
 
 
 def table_of(
-    names: Sequence[str], values: np.ndarray, covariance: np.ndarray, start: np.ndarray, units: Sequence[str]
+    names: Sequence[str],
+    values: np.ndarray,
+    covariance: np.ndarray,
+    start: np.ndarray,
+    units: Sequence[str],
+    expressions: Sequence[str] = (),
 ) -> DataFrame:
-    """The table of numbers."""
+    """The table of numbers, with what short names stand for if there are such."""
     with needs("pandas", "identification"):
         import pandas as pd
     deviation = np.sqrt(np.diag(covariance))
     return pd.DataFrame({
         "parameter": list(names), "value": values, "standard_deviation": deviation,
         "lower": values - NORMAL_95 * deviation, "upper": values + NORMAL_95 * deviation,
-        "start": start, "unit": list(units),
+        "start": start, "unit": list(units), **({"expression": list(expressions)} if expressions else {}),
     })  # fmt: skip

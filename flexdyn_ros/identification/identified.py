@@ -35,7 +35,8 @@ class Identified(Fitted):
         With the identified numbers.
     table : pandas.DataFrame
         One row a number that was fitted: parameter, value, standard_deviation, lower and upper end of its
-        95 % interval, start, unit.
+        95 % interval, start, unit; of `fit_linear` also expression: the whole combination that the parameter
+        names shortly.
     covariance : (k, k) array
         Of the numbers in the table.
     residuals : (n, m) array
@@ -127,20 +128,23 @@ def _channels(identified: Identified) -> list[str]:
     lines = [
         "## Residuals", "",
         "White: the probability that white noise gives a Ljung-Box statistic at least as large.", "",
-        "| channel | unit | rms | of the deviation | white |", "|---|---|---|---|---|",
+        "Left over: rms of the residual over that of what was measured.", "",
+        "| channel | unit | rms | left over | of the deviation | white |", "|---|---|---|---|---|---|",
     ]  # fmt: skip
     spread = np.nanstd(identified.samples.measured, axis=0)
     for (name, rms), unit, size in zip(identified.rms.items(), identified.samples.units, spread, strict=True):
         test = identified.whiteness[name]
         share = rms / size if size > 0.0 else np.nan
         verdict = f"{'yes' if test.is_white else '**no**'} ({test.probability:.2g})"
-        lines.append(f"| {markdown(name)} | {unit} | {rms:.4g} | {percent(share)} | {verdict} |")
+        left = percent(identified.left_over[name])
+        lines.append(f"| {markdown(name)} | {unit} | {rms:.4g} | {left} | {percent(share)} | {verdict} |")
     return [*lines, ""]
 
 
 def _numbers(identified: Identified) -> list[str]:
     lines = [
         "## Numbers", "",
+        *(["Combinations are written out in table.csv.", ""] if "expression" in identified.table else []),
         "| parameter | value | standard deviation | 95 % interval | before | unit |",
         "|---|---|---|---|---|---|",
     ]  # fmt: skip

@@ -203,6 +203,11 @@ class Measurement:
         chosen = (self.t >= start) & (self.t <= end)
         return self._with(self.t[chosen], {name: values[chosen] for name, values in self.columns.items()})
 
+    def rows(self, first: int, last: int | None = None) -> Measurement:
+        """The samples first, first + 1, ..., without the last; negative numbers count from the end."""
+        chosen = slice(first, last)
+        return self._with(self.t[chosen], {name: values[chosen] for name, values in self.columns.items()})
+
     def resampled(self, rate: float | None = None) -> Measurement:
         """On a uniform grid of a rate [Hz], default that of the median step, by lines between samples, also
         where samples are missing. Of efforts that were held, means over the new steps."""

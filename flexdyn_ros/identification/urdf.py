@@ -20,6 +20,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.urdf import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.families.registry import family_of
+from flexdyn_ros.identification.linear.added import is_added
 from flexdyn_ros.identification.linear.models import (
     INERTIAL,
     about_com,
@@ -255,7 +256,7 @@ def new_text(identified: Fitted, old: bytes) -> bytes:
         owner, _, part = name.rpartition("/")
         if owner in movable and (part in _OF_FRICTION or (name in before and part in _OF_JOINTS)):
             _set_joint(markup, start, owner, part, value)
-        elif name.startswith("payload.") or SENSOR.fullmatch(name):
+        elif name.startswith("payload.") or SENSOR.fullmatch(name) or is_added(name):
             left_out.append(name)
         elif part == "mass_per_length" and start.description.link(owner).inertial is not None:
             raise UnsupportedError(

@@ -102,3 +102,21 @@ def test_joints_that_are_not_there_or_stand_still_are_told():
     moved = Measurement.of_motion(wheeled, t, rows, rows, rows, efforts)
     with pytest.raises(errors.StateError, match="no dry friction of shoulder"):
         fit_linear(wheeled, moved, stribeck="*")
+
+
+def test_velocities_are_fitted_beside_other_parameters():
+    found = fitted(data_of(rubbing()), stribeck="elbow", parameters="*/mass")
+    assert {f"elbow/{part}" for part in ("friction", "static", "stribeck_velocity")} < set(found.values)
+    assert "shoulder/friction" not in found.values
+
+
+def test_velocities_that_the_data_hardly_tell_are_warned_of():
+    """Friction that is Coulomb's, with noise: the velocities go anywhere, the fit is as good."""
+    start = load("two_link")
+    truth = start.with_parameters({"shoulder/friction": 0.8, "elbow/friction": 0.4})
+    t, q, v, a = sums_of_sines(start, 8.0, seed=3)
+    tau = truth.inverse_dynamics(q, v, a) + 0.3 * np.random.default_rng(2).standard_normal(q.shape)
+    data = Measurement.of_motion(start, t, q, v, a, tau)
+    found, plain = fitted(data, stribeck="*"), fitted(data)
+    for channel, rms in plain.rms.items():
+        assert found.rms[channel] <= 1.0001 * rms

@@ -140,7 +140,7 @@ def test_the_report_has_tables_and_pictures(arm, tmp_path):
     for name in re.findall(r"\]\((\w+\.png)\)", text):
         assert (report.parent / name).stat().st_size > 10_000
     table = (report.parent / "table.csv").read_text().splitlines()
-    assert table[0] == "parameter,value,standard_deviation,lower,upper,start,unit"
+    assert table[0] == "parameter,value,standard_deviation,lower,upper,start,unit,expression"
     assert len(table) > 5
 
 
@@ -195,6 +195,43 @@ def test_the_command_fits_shows_and_writes_only_when_asked(monkeypatch, capsys, 
     assert arm.read_text() == ARM
 
 
+def test_the_command_takes_windows_rows_and_what_is_known(monkeypatch, capsys, tmp_path):
+    robot = load("two_link")
+    data = measured(other_numbers(robot), noise=0.01)
+    path = write(data, tmp_path / "run.csv")
+
+    def answer(*words):
+        code, out, err = flexdyn(monkeypatch, capsys, "two_link", path, "--json", *words)
+        assert code == 0, err
+        return json.loads(out)
+
+    expected = fitted(robot, data.between(1.0, 4.0))
+    assert answer("--time", "1:4")["rms"] == pytest.approx(expected.rms, rel=1e-6)
+    assert answer("--time", "1:4")["left_over"] == pytest.approx(expected.left_over, rel=1e-6)
+    expected = fitted(robot, data.rows(100, 700))
+    assert len(expected.samples.t) == 600
+    assert answer("--rows", "100:700")["rms"] == pytest.approx(expected.rms, rel=1e-6)
+    words = ("--prior", "*/mass=9:0.01", "--bound", "elbow/damping=0.5:0.6", "--offset", "*")
+    found = answer(*words, "--asymmetric", "elbow")["values"]
+    assert found["upper/mass"] + found["lower/mass"] == pytest.approx(9.0, abs=0.05)
+    assert 0.5 - 1e-6 <= found["elbow/damping"] <= 0.6 + 1e-6
+    assert {"shoulder/offset", "elbow/friction_asymmetry"} < set(found)
+
+
+def test_tables_name_base_parameters_shortly_and_the_file_in_full(tmp_path):
+    start = load("seven_joint_arm")
+    found = fitted(start, measured(other_numbers(start), noise=0.01))
+    assert max(map(len, found.table["parameter"])) <= 34
+    assert list(found.table["expression"]) == list(found.base.names)
+    assert found.table["parameter"].is_unique
+    long = next(name for name in found.base.names if len(name) > 60)
+    lead, count = long.split(" ")[0], len(re.split(r" [+-] ", long)) - 1
+    assert f"{lead} + {count} more" in set(found.table["parameter"])
+    report = found.report(tmp_path / "report")
+    assert long in (report.parent / "table.csv").read_text()
+    assert long not in report.read_text()
+
+
 @pytest.mark.parametrize(("option", "held"), [("--held", True), ("--not-held", False)])
 @pytest.mark.parametrize("told", [0.0, 1.0])
 def test_the_command_takes_efforts_as_it_is_told(monkeypatch, capsys, tmp_path, option, held, told):
@@ -243,6 +280,13 @@ def test_the_command_fits_by_simulation(monkeypatch, capsys, tmp_path):
         (("bad.csv",), 1, "expected a number"),
         (("short.csv",), 1, "too short"),
         (("missing.csv",), 1, "missing.csv"),
+        (("run.csv", "--time", "3"), 2, "two numbers with ':'"),
+        (("run.csv", "--rows", "0:x"), 2, "two numbers with ':'"),
+        (("run.csv", "--rows", "0:5"), 1, "too short"),
+        (("run.csv", "--prior", "elbow/damping=1"), 2, "two numbers with ':'"),
+        (("run.csv", "--prior", "elbow/dampin=1:1"), 2, "elbow/damping"),
+        (("run.csv", "--bound", "elbow/damping=2:1"), 1, "expected (least, most)"),
+        (("run.csv", "--offset", "wrist"), 2, "elbow"),
     ],
 )
 def test_mistakes_have_their_exit_code_and_name_the_culprit(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +14,12 @@ from flexdyn_ros.identification.base import BaseParameters, reduced
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.fitted import Samples, table_of
 from flexdyn_ros.identification.identified import Identified
-from flexdyn_ros.identification.linear.bodies import Bodies, nearest_values, physical_values
-from flexdyn_ros.identification.linear.exchanged import exchanged_positions, fits_poorly
-from flexdyn_ros.identification.linear.least_squares import Rows, covariance_of, efforts_of, estimate
+from flexdyn_ros.identification.linear.added import Added, is_added
+from flexdyn_ros.identification.linear.bodies import Bodies
+from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
+from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, resisting, unexplained
+from flexdyn_ros.identification.linear.known import Known
+from flexdyn_ros.identification.linear.least_squares import Estimate, Rows, efforts_of, estimate
 from flexdyn_ros.identification.linear.models import (
     LinearModel,
     bodies_and_joints,
@@ -25,7 +27,14 @@ from flexdyn_ros.identification.linear.models import (
     linear_model,
 )
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
-from flexdyn_ros.identification.linear.stribeck import stribeck_joints, stribeck_model, without_peak
+from flexdyn_ros.identification.linear.stribeck import (
+    VELOCITY,
+    StribeckModel,
+    first_model,
+    stribeck_joints,
+    stribeck_model,
+    without_peak,
+)
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
@@ -43,12 +52,17 @@ def fit_linear(
     cutoff: float | None = None,
     robust: bool = False,
     stribeck: str | Sequence[str] = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    priors: Mapping[str, tuple[float, float]] | None = None,
+    offsets: str | Sequence[str] = (),
+    asymmetric: str | Sequence[str] = (),
 ) -> Identified:
     """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
     with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
 
-    What is fitted are base parameters, combinations that the data tell. Of all the numbers that give these,
-    the robot gets those nearest to what it had, among the inertias that bodies can have.
+    What is fitted are base parameters, combinations that the data tell. Of all the numbers that fit so, to
+    1e-4 of the residual, the robot gets those nearest to what it had, among the inertias that bodies can
+    have.
 
     Parameters
     ----------
@@ -56,11 +70,13 @@ def fit_linear(
         Where to start: kinematics, and what the data do not tell.
     data : Measurement, Trajectory, path, or several of them
         Positions of all coordinates and efforts; rates and accelerations where they were measured, else
-        slopes of splines.
+        slopes of splines. NAME.known_effort is a part of an effort that is known beside the model, such as
+        that of a cable or a spring; it is not fitted.
     consistent : bool
         Inertias of bodies are such that some distribution of mass has them: pseudo-inertia matrices are
         positive semi-definite (Wensing, Kim & Slotine 2018); friction and rotors are not negative. Where base
-        parameters cannot be had so, those are taken that raise the weighted residual least.
+        parameters cannot be had so, those are taken that raise the weighted residual least; efforts that they
+        fit worse than plain least squares do count less.
     parameters : names or patterns of those that `base_parameters` knows, optional
         Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
     cutoff : float, optional
@@ -72,6 +88,18 @@ def fit_linear(
     stribeck : names or patterns of joints
         Whose dry friction falls from a static level as exp(-(v / stribeck velocity)^2): both are fitted too,
         the velocities by a nonlinear stage around the linear one.
+    bounds : mapping from name to (least, most), optional
+        Of numbers, or of sums of them as in the table: `"arm/mass + 0.5 hand/mass"`; a pattern stands for the
+        sum of what it fits: `"*/mass"` is the mass of all bodies. They are kept without `consistent` too.
+    priors : mapping from name to (value, standard deviation), optional
+        What is known beside the data, with the same names: a mass from a data sheet, `"arm/my": (0, 1e-4)`
+        for a symmetry. They count as further rows of the least squares.
+    offsets : names or patterns of actuators
+        Whose efforts have a constant part, such as a bias of a current sensor: NAME/offset.
+    asymmetric : names or patterns of joints
+        Whose Coulomb friction depends on the direction: JOINT/friction_asymmetry is half the level at
+        positive less that at negative rates. Descriptions have no place for offsets and asymmetries:
+        `predicted_efforts` counts them if it is given the `Identified`.
 
     Returns
     -------
@@ -95,31 +123,31 @@ def fit_linear(
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
     motions = [motion_of(robot, m, cutoff) for m in measurements]
+    added = Added.of(robot, offsets, asymmetric)
+    task = _Task(robot, tuple(motions), parameters, robust, bounds or {}, priors or {}, added)
     model = linear_model(robot)
+    doubts: list[str] = []
     joints = stribeck_joints(robot, stribeck) if stribeck else ()
     if joints:
-        model = stribeck_model(robot, joints, motions, partial(_of_model, robot, parameters, motions, robust))
-    chosen = _chosen(robot, model, parameters)
-    rows = Rows.of(model, chosen, motions)
-    base = reduced(rows.triangle(), chosen)
-    beta, weights, sigma = estimate(rows, base, robust)
-    covariance = covariance_of(rows, base, weights, sigma)
-
-    before = np.array([p.value for p in chosen])
-    bodies = Bodies.of(robot, model, chosen)
-    gain = nearest_values(base.matrix, bodies.scale)
-    found = before + gain @ (beta - base.of(before))
-    if consistent:
-        root = _root_of_information(covariance)
-        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, root, found))
+        model, told = stribeck_model(first_model(robot, joints, motions), task.of_stribeck)
+        doubts += told
+    rows, base, bodies, plain = task.plain(model, consistent)
+    chosen, gain = base.parameters, nearest_values(base.matrix, bodies.scale)
+    before = bodies.before
+    found = nearest = before + gain @ (plain.beta - base.of(before))
+    estimate = plain
+    if consistent or bounds:
+        found, estimate = physical_values(bodies, base, plain)
+        found = _without_rounding(bodies, base, found)
+    covariance = estimate.covariance
     names = [p.name for p in chosen]
     values = dict(zip(names, found.tolist(), strict=True))
     deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
     samples = rows.samples(robot, found)
     identified = Identified(
         # what plain least squares find need not pass the checks of `with_parameters`
-        robot=model.robot_with(values, checked=consistent),
-        table=table_of(base.names, base.of(found), covariance, base.of(before), base.units),
+        robot=model.robot_with({n: x for n, x in values.items() if not is_added(n)}, checked=consistent),
+        table=table_of(base.short_names, base.of(found), covariance, base.of(before), base.units, base.names),
         covariance=covariance,
         residuals=samples.measured - samples.predicted,
         values=values,
@@ -129,37 +157,69 @@ def fit_linear(
         base=base,
         warnings=doubtful,
     )
-    doubts = [*without_peak(joints, values), *(() if consistent else bodies.unphysical(found))]
+    doubts += without_peak(joints, values)
+    if not consistent:
+        doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
+    doubts += resisting(bodies, base, plain, found, nearest, robot.effort_names)
     if fits_poorly(samples):
-        doubts += exchanged_positions(robot, model, chosen, motions)
+        doubts += guesses(robot, model, task.chosen(model), motions)
+    doubts += unexplained(samples)
     return with_warnings(identified, doubts)
 
 
-def _of_model(
-    robot: Robot,
-    parameters: str | Sequence[str] | None,
-    motions: Sequence[Motion],
-    robust: bool,
-    model: LinearModel,
-) -> tuple[dict[str, float], float]:
-    """Numbers that plain least squares find, and the mean logarithm of the deviations of the noise."""
-    chosen = _chosen(robot, model, parameters)
-    rows = Rows.of(model, chosen, motions)
-    base = reduced(rows.triangle(), chosen)
-    beta, _, sigma = estimate(rows, base, robust)
-    before = np.array([p.value for p in chosen])
-    gain = nearest_values(base.matrix, Bodies.of(robot, model, chosen).scale)
-    found = before + gain @ (beta - base.of(before))
-    return dict(zip([p.name for p in chosen], found.tolist(), strict=True)), float(np.log(sigma).mean())
+@dataclass(eq=False)
+class _Task:
+    """What is asked of a fit, for any model of the robot."""
 
+    robot: Robot
+    motions: tuple[Motion, ...]
+    parameters: str | Sequence[str] | None
+    robust: bool
+    bounds: Mapping[str, tuple[float, float]]
+    priors: Mapping[str, tuple[float, float]]
+    added: Added
+    #: a model with Stribeck friction, and its rows
+    first: tuple[StribeckModel, Rows] | None = None
 
-def _root_of_information(covariance: np.ndarray) -> np.ndarray:
-    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes;
-    what is known best is known to rounding at most."""
-    size = np.sqrt(np.diag(covariance))
-    squares, directions = np.linalg.eigh(covariance / np.outer(size, size))
-    squares = np.maximum(squares, len(size) * np.finfo(float).eps * squares[-1])
-    return np.asarray((directions / np.sqrt(squares)).T / size)
+    def chosen(self, model: LinearModel) -> tuple[Parameter, ...]:
+        """The parameters of a model that are fitted, Stribeck friction among them."""
+        chosen = _chosen(self.robot, model, self.parameters)
+        more = model.names if isinstance(model, StribeckModel) else ()
+        return tuple(p for p in model.parameters if p in chosen or p.name in more)
+
+    def rows(self, model: LinearModel, chosen: Sequence[Parameter]) -> Rows:
+        if isinstance(model, StribeckModel) and self.first is not None:
+            return model.renewed(self.first[1], self.first[0], chosen)
+        rows = Rows.of(model, chosen, self.motions, self.added)
+        if isinstance(model, StribeckModel):
+            self.first = model, rows
+        return rows
+
+    def plain(self, model: LinearModel, consistent: bool) -> tuple[Rows, BaseParameters, Bodies, Estimate]:
+        """Plain least squares of a model, and what bodies and joints can have."""
+        chosen = self.chosen(model)
+        rows = self.rows(model, chosen)
+        chosen = (*chosen, *self.added.parameters)
+        known = Known.of((*model.parameters, *self.added.parameters), chosen, self.bounds, self.priors)
+        triangle = rows.triangle()
+        base = reduced(np.vstack([triangle, known.beside(triangle)]), chosen)
+        bodies = Bodies.of(self.robot, model, chosen, rows.alone(), known, consistent)
+        return rows, base, bodies, estimate(rows, base, self.robust, known)
+
+    def of_stribeck(self, model: StribeckModel) -> tuple[dict[str, float], dict[str, float], float]:
+        """Numbers that plain least squares find, deviations, and the mean logarithm of what they leave with
+        the velocities of the model."""
+        _, base, bodies, plain = self.plain(model, False)
+        gain = nearest_values(base.matrix, bodies.scale)
+        found = bodies.before + gain @ (plain.beta - base.of(bodies.before))
+        deviations = np.sqrt(np.einsum("ij,jk,ik->i", gain, plain.covariance, gain).clip(0.0))
+        names = [p.name for p in base.parameters]
+        places = {names[i]: row for row, i in enumerate(base.leading.tolist())}
+        held = {f"{joint}{VELOCITY}": v for joint, v in model.velocities.items()}
+        beta = plain.with_held({places[name]: v for name, v in held.items() if name in places})
+        left = np.maximum(plain.left(beta), plain.sigma * ROUNDED)[: plain.efforts]
+        found_by_name, deviation = (dict(zip(names, x.tolist(), strict=True)) for x in (found, deviations))
+        return found_by_name, deviation, float(np.log(left).mean())
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:
@@ -200,15 +260,22 @@ class HeldOut(NamedTuple):
     fitted: dict[str, float]
 
 
-def predicted_efforts(robot: Robot, data: object, *, cutoff: float | None = None) -> Samples:
+def predicted_efforts(robot: Robot | Identified, data: object, *, cutoff: float | None = None) -> Samples:
     """Efforts measured, and those that a robot needs for the motion that was measured; arguments as of
-    `fit_linear`."""
+    `fit_linear`. Of an `Identified` with the offsets and asymmetries that were found."""
+    values = robot.values if isinstance(robot, Identified) else {}
+    robot = robot.robot if isinstance(robot, Identified) else robot
+    added = Added.among(robot, values)
+    numbers = np.array([values[p.name] for p in added.parameters])
     motions = [motion_of(robot, m, cutoff) for m in measurements_of(robot, data)]
     pairs = []
     for motion in motions:
-        predicted = motion.smoothed(robot.inverse_dynamics(motion.q, motion.v, motion.a))
+        tau = robot.inverse_dynamics(motion.q, motion.v, motion.a) + motion.beside
+        if numbers.size:
+            Y = robot.regressor(motion.q, motion.v, motion.a).Y
+            tau = tau + added.columns(Y, [p.name for p in robot.parameters]) @ numbers
         measured = np.where(motion.known[motion.kept], motion.smoothed(motion.tau), np.nan)
-        pairs.append((measured, predicted))
+        pairs.append((measured, motion.smoothed(tau)))
     return efforts_of(robot, motions, pairs)
 
 
@@ -233,7 +300,7 @@ def cross_validation(robot: Robot, data: object, **options: Any) -> tuple[HeldOu
     found = []
     for left_out in every:
         fit = fit_linear(robot, [m for m in every if m is not left_out], **options)
-        held = predicted_efforts(fit.robot, left_out, cutoff=options.get("cutoff"))
+        held = predicted_efforts(fit, left_out, cutoff=options.get("cutoff"))
         square = np.nanmean((held.measured - held.predicted) ** 2, axis=0)
         rms = dict(zip(held.channels, np.sqrt(square).tolist(), strict=True))
         found.append(HeldOut(left_out.name, rms, fit.rms))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flexdyn_ros.errors import StateError
-from flexdyn_ros.identification.base import BaseParameters
+from flexdyn_ros.identification.base import NEGLIGIBLE, BaseParameters
 from flexdyn_ros.identification.fitted import Samples
+from flexdyn_ros.identification.linear.added import Added
+from flexdyn_ros.identification.linear.known import Known
 from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.robot.coordinates import units_of
@@ -28,7 +30,14 @@ class Rows:
     held: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, model: LinearModel, chosen: Sequence[Parameter], motions: Sequence[Motion]) -> Rows:
+    def of(
+        cls,
+        model: LinearModel,
+        chosen: Sequence[Parameter],
+        motions: Sequence[Motion],
+        added: Added | None = None,
+    ) -> Rows:
+        """Rows of the chosen parameters, then of those that are added."""
         known = model.parameters
         names = [p.name for p in known]
         columns = [names.index(p.name) for p in chosen]
@@ -37,8 +46,10 @@ class Rows:
         regressors, efforts, held = [], [], []
         for motion in motions:
             Y, tau0 = model.regressor(motion.q, motion.v, motion.a)
-            offset = tau0 + Y @ rest
-            regressors.append(motion.smoothed(Y[..., columns]))
+            offset = tau0 + Y @ rest + motion.beside
+            own = Y[..., columns]
+            every = own if added is None else np.concatenate([own, added.columns(Y, names)], axis=-1)
+            regressors.append(motion.smoothed(every))
             held.append(motion.smoothed(offset))
             smooth = motion.smoothed(motion.tau)
             efforts.append(np.where(motion.known[motion.kept], smooth - held[-1], np.nan))
@@ -50,6 +61,17 @@ class Rows:
         for Y, tau in zip(self.regressors, self.efforts, strict=True):
             R = np.asarray(np.linalg.qr(np.vstack([R, Y[np.isfinite(tau)]]), mode="r"))
         return R
+
+    def alone(self) -> np.ndarray:
+        """The least value (np,) with which each number alone would make as large an effort as was measured;
+        infinite for those that make none."""
+        efforts = np.concatenate(self.efforts)
+        there = np.isfinite(efforts)
+        Y = np.where(there[..., None], np.concatenate(self.regressors), 0.0)
+        made = np.linalg.norm(Y, axis=0)
+        size = np.linalg.norm(np.where(there, efforts, 0.0), axis=0)[:, None]
+        counts = (made > NEGLIGIBLE * made.max()) & (size > 0.0)
+        return np.asarray(np.where(counts, size / np.where(counts, made, 1.0), np.inf).min(axis=0))
 
     def of_effort(self, j: int, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows (m, nb) and efforts (m,) of one effort, of all motions."""
@@ -92,35 +114,107 @@ ROUNDING = 1e-13
 HUBER = 1.345
 
 
-def estimate(
-    rows: Rows, base: BaseParameters, robust: bool
-) -> tuple[np.ndarray, list[np.ndarray | None], np.ndarray]:
-    """Base parameters (nb,), weights of samples by effort (None: all 1), deviations (nu,) of the noise."""
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Least squares of base parameters, one block of rows for each effort, then one for what is known.
+
+    Attributes
+    ----------
+    beta : (nb,) array
+        The base parameters.
+    sigma : (k,) array
+        Deviations of the noise by block; 1 for what is known, whose rows are divided by theirs.
+    factors : tuple of k arrays (., nb + 1)
+        Triangular factors of the rows [W y] of the blocks.
+    efforts : int
+        Blocks that are efforts.
+    counts, sizes : (k,) arrays
+        Rows of the blocks, and the root mean square of their y.
+    half : (nb, nb) array
+        half half^T is the covariance of beta under white noise.
+    spread : (nb, nb) array or None
+        Weights of samples make the covariance half half^T spread half half^T.
+    """
+
+    beta: np.ndarray
+    sigma: np.ndarray
+    factors: tuple[np.ndarray, ...]
+    efforts: int
+    counts: np.ndarray
+    sizes: np.ndarray
+    half: np.ndarray
+    spread: np.ndarray | None = None
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the base parameters (nb, nb); with weights of samples that of Huber's estimate."""
+        inverse = self.half @ self.half.T
+        return inverse if self.spread is None else inverse @ self.spread @ inverse
+
+    def left(self, beta: np.ndarray) -> np.ndarray:
+        """Root mean squares (k,) of what base parameters leave of the blocks."""
+        ends = np.append(beta, -1.0)
+        sizes = [np.linalg.norm(F @ ends) for F in self.factors]
+        return np.array(sizes) / np.sqrt(np.maximum(self.counts, 1))
+
+    def raised(self, shares: np.ndarray) -> np.ndarray:
+        """Deviations (k,) of the noise, times shares (k,) above 1; those of what is known stay."""
+        return np.where(np.arange(len(shares)) < self.efforts, self.sigma * np.maximum(shares, 1.0), 1.0)
+
+    def with_held(self, held: Mapping[int, float]) -> np.ndarray:
+        """The base parameters (nb,) of least squares with some of them, by place, held."""
+        free = np.array([i for i in range(self.beta.size) if i not in held], dtype=int)
+        beta = self.beta.copy()
+        beta[list(held)] = list(held.values())
+        stacked = _stacked(self.factors, self.sigma)
+        beta[free] = 0.0
+        aim = stacked @ np.append(-beta, 1.0)
+        beta[free] = _solved((np.column_stack([stacked[:, free], aim]),), np.ones(1))
+        return beta
+
+    def weighted(self, sigma: np.ndarray) -> Estimate:
+        """With other deviations of the noise."""
+        return replace(self, beta=_solved(self.factors, sigma), sigma=sigma, half=_half(self.factors, sigma))
+
+
+def estimate(rows: Rows, base: BaseParameters, robust: bool, known: Known) -> Estimate:
+    """The estimate whose weights are those that the residuals of each effort ask for."""
     blocks = [rows.of_effort(j, base.leading) for j in range(rows.efforts[0].shape[1])]
+    efforts = len(blocks)
     count = sum(len(y) for _, y in blocks)
+    largest = max(np.abs(y).max(initial=0.0) for _, y in blocks)
+    if largest == 0.0:
+        raise StateError("all efforts are 0: they tell nothing")
+    if known.values.size:
+        blocks.append((known.rows[:, base.leading], known.values))
+        count += known.values.size
     if count <= base.rank:
         raise StateError(f"too short: {count} efforts were measured, expected more than {base.rank}")
     weights: list[np.ndarray | None] = [None] * len(blocks)
     factors = [_factor(W, y, None) for W, y in blocks]
-    largest = max(np.abs(y).max(initial=0.0) for _, y in blocks)
-    if largest == 0.0:
-        raise StateError("all efforts are 0: they tell nothing")
     sigma = np.ones(len(blocks))
-    beta = np.zeros(base.rank)
     for _ in range(MOST_ROUNDS):
         beta = _solved(factors, sigma)
         residuals = [y - W @ beta for W, y in blocks]
         squares = [_mean_square(r, w) for r, w in zip(residuals, weights, strict=True)]
         new = np.sqrt(np.array(squares) / (1.0 - base.rank / count))
         new = np.maximum(new, ROUNDING * largest)
+        new[efforts:] = 1.0
         settled = np.all(np.abs(new - sigma) <= SETTLED * new)
         sigma = new
         if robust:
-            weights = [_huber(r, s) for r, s in zip(residuals, sigma, strict=True)]
+            weights[:efforts] = [_huber(r, s) for r, s in zip(residuals[:efforts], sigma, strict=False)]
             factors = [_factor(W, y, w) for (W, y), w in zip(blocks, weights, strict=True)]
         if settled:
             break
-    return beta, weights, sigma
+    spread = None
+    if robust:
+        pairs = [(W, np.ones(len(W)) if w is None else w) for (W, _), w in zip(blocks, weights, strict=True)]
+        scaled = [W * (w / s)[:, None] for (W, w), s in zip(pairs, sigma, strict=True)]
+        spread = np.asarray(sum(W.T @ W for W in scaled))
+    sizes = np.array([np.sqrt(np.mean(y**2)) if y.size else 0.0 for _, y in blocks])
+    counts = np.array([len(y) for _, y in blocks])
+    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, _half(factors, sigma), spread)
 
 
 def _factor(W: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -129,8 +223,12 @@ def _factor(W: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndar
     return np.asarray(np.linalg.qr(root * np.column_stack([W, y]), mode="r"))
 
 
+def _stacked(factors: Sequence[np.ndarray], sigma: np.ndarray) -> np.ndarray:
+    return np.vstack([R / s for R, s in zip(factors, sigma, strict=True)])
+
+
 def _solved(factors: Sequence[np.ndarray], sigma: np.ndarray) -> np.ndarray:
-    stacked = np.vstack([R / s for R, s in zip(factors, sigma, strict=True)])
+    stacked = _stacked(factors, sigma)
     size = np.linalg.norm(stacked[:, :-1], axis=0)
     found, *_ = np.linalg.lstsq(stacked[:, :-1] / size, stacked[:, -1], rcond=None)
     return np.asarray(found / size)
@@ -150,25 +248,11 @@ def _huber(residual: np.ndarray, sigma: float) -> np.ndarray:
     return np.where(size > HUBER, HUBER / np.maximum(size, HUBER), 1.0)
 
 
-def covariance_of(
-    rows: Rows, base: BaseParameters, weights: Sequence[np.ndarray | None], sigma: np.ndarray
-) -> np.ndarray:
-    """Covariance (nb, nb) of the base parameters; with weights of samples that of Huber's estimate."""
-    factors = []
-    spread = np.zeros((base.rank, base.rank))
-    for j, (w, s) in enumerate(zip(weights, sigma, strict=True)):
-        W, y = rows.of_effort(j, base.leading)
-        factors.append(_factor(W, y, w)[:, :-1] / s)
-        spread += 0.0 if w is None else (W * (w**2)[:, None]).T @ W / s**2
-    inverse = _inverse_square(np.vstack(factors))
-    return inverse if all(w is None for w in weights) else inverse @ spread @ inverse
-
-
-def _inverse_square(R: np.ndarray) -> np.ndarray:
-    """The inverse of R^T R, whose parts may be of very different sizes: some efforts fit to rounding, others
-    hardly at all. What rounding hides is as uncertain as that lets it be."""
+def _half(factors: Sequence[np.ndarray], sigma: np.ndarray) -> np.ndarray:
+    """H with H H^T the inverse of R^T R, whose parts may be of very different sizes: some efforts fit to
+    rounding, others hardly at all. What rounding hides is as uncertain as that lets it be."""
+    R = _stacked(factors, sigma)[:, :-1]
     size = np.linalg.norm(R, axis=0)
     _, singular, directions = np.linalg.svd(R / size, full_matrices=False)
     singular = np.maximum(singular, np.finfo(float).eps * singular[0])
-    half = directions.T / singular / size[:, None]
-    return half @ half.T
+    return np.asarray(directions.T / singular / size[:, None])

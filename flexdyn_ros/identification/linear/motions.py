@@ -17,6 +17,8 @@ from flexdyn_ros.robot.verbs import Robot
 PER_CUTOFF = 1.78
 #: and none within so many of its periods of the ends, where it does not know what was before and comes after
 ENDS = 1.5
+#: what follows the name of an effort whose known part a column is
+KNOWN = ".known_effort"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class Motion:
         0 where nothing drives and nothing was measured.
     known : (n, nu) array of bool
         Efforts that were measured, or are 0 because nothing drives there.
+    beside : (n, nu) array
+        Part of the efforts that is known, beside that of the model: columns NAME.known_effort.
     cutoff : float or None
         Of the filter that positions went through, and that efforts and regressor have to go through [Hz].
     """
@@ -43,6 +47,7 @@ class Motion:
     a: np.ndarray
     tau: np.ndarray
     known: np.ndarray
+    beside: np.ndarray
     cutoff: float | None
 
     def smoothed(self, values: np.ndarray) -> np.ndarray:
@@ -77,16 +82,17 @@ def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = Non
         raise StateError(f"{measurement.name}: no column for the position of {', '.join(missing)}")
     columns = measurement.columns
     rates = [f"{name}.velocity" for name in robot.v_names]
-    tau, known = _efforts(robot, measurement)
+    tau, known, beside = _efforts(robot, measurement)
     if cutoff is not None or not _complete(measurement, robot):
         measurement = measurement.resampled()
-        tau, filled = _efforts(robot, measurement)
+        tau, filled, beside = _efforts(robot, measurement)
         known = np.broadcast_to(known.any(axis=0), filled.shape) if len(filled) != len(known) else known
     if measurement.held and cutoff is None and robot.nq == robot.nv and all(n in columns for n in rates):
-        return _between_samples(robot, measurement, tau, known)
+        return _between_samples(robot, measurement, tau, known, beside)
     t = at = measurement.t
     if measurement.held:
-        at, tau, known = t[:-1] + 0.5 * np.diff(t), tau[:-1], known[:-1]
+        at = t[:-1] + 0.5 * np.diff(t)
+        tau, known, beside = tau[:-1], known[:-1], beside[:-1]
     q = np.column_stack([measurement[name] for name in robot.q_names])
     accelerations = [f"{name}.acceleration" for name in robot.v_names]
     if cutoff is not None:
@@ -105,7 +111,7 @@ def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = Non
         a = derivative(t, v, at)
     # quaternions of splines are made unit ones
     q = q if at is t else robot.integrate(_moved(t, q, at), np.zeros((len(at), robot.nv)), 0.0)
-    return Motion(measurement.name, at, q, _moved(t, v, at), a, tau, known, cutoff)
+    return Motion(measurement.name, at, q, _moved(t, v, at), a, tau, known, beside, cutoff)
 
 
 def _moved(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -113,7 +119,9 @@ def _moved(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
     return values if at is t else between_samples(t, values, at)
 
 
-def _between_samples(robot: Robot, measurement: Measurement, tau: np.ndarray, known: np.ndarray) -> Motion:
+def _between_samples(
+    robot: Robot, measurement: Measurement, tau: np.ndarray, known: np.ndarray, beside: np.ndarray
+) -> Motion:
     """The motion in the middle of each step, during which efforts were held: that of cubics through positions
     and rates of both ends."""
     h = np.diff(measurement.t)[:, None]
@@ -122,7 +130,8 @@ def _between_samples(robot: Robot, measurement: Measurement, tau: np.ndarray, kn
     middle = 0.5 * (q[:-1] + q[1:]) - 0.125 * h * np.diff(v, axis=0)
     rate = 1.5 * np.diff(q, axis=0) / h - 0.25 * (v[:-1] + v[1:])
     t = measurement.t[:-1] + 0.5 * h[:, 0]
-    return Motion(measurement.name, t, middle, rate, np.diff(v, axis=0) / h, tau[:-1], known[:-1], None)
+    a = np.diff(v, axis=0) / h
+    return Motion(measurement.name, t, middle, rate, a, tau[:-1], known[:-1], beside[:-1], None)
 
 
 def _complete(measurement: Measurement, robot: Robot) -> bool:
@@ -134,9 +143,9 @@ def _complete(measurement: Measurement, robot: Robot) -> bool:
     return all(name in measurement.columns and np.isfinite(measurement[name]).all() for name in wanted)
 
 
-def _efforts(robot: Robot, measurement: Measurement) -> tuple[np.ndarray, np.ndarray]:
-    """Efforts (n, nu), and which of them are known."""
-    tau = np.zeros((len(measurement), robot.nu))
+def _efforts(robot: Robot, measurement: Measurement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Efforts (n, nu), which of them are known, and the part that is known beside the model."""
+    tau, beside = np.zeros((2, len(measurement), robot.nu))
     known = np.zeros(tau.shape, dtype=bool)
     free = {c.name for c in robot.coordinates if not c.actuated and not c.prescribed}
     for i, name in enumerate(robot.effort_names):
@@ -146,8 +155,12 @@ def _efforts(robot: Robot, measurement: Measurement) -> tuple[np.ndarray, np.nda
             tau[:, i] = np.where(known[:, i], values, 0.0)
         elif name in free:
             known[:, i] = True
+        if f"{name}{KNOWN}" in measurement.columns:
+            values = measurement[f"{name}{KNOWN}"]
+            known[:, i] &= np.isfinite(values)
+            beside[:, i] = np.where(known[:, i], values, 0.0)
     driven = [i for i, name in enumerate(robot.effort_names) if name not in free]
     if driven and not known[:, driven].any():
         expected = ", ".join(f"{robot.effort_names[i]}.effort" for i in driven[:4])
         raise StateError(f"{measurement.name}: no column with an effort, expected {expected}")
-    return tau, known
+    return tau, known, beside

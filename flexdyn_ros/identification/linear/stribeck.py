@@ -1,16 +1,20 @@
 """Stribeck friction: the velocities by which it falls from its static to its Coulomb level, which efforts are
-not linear in, by linear fits around what was found last."""
+not linear in, by linear fits around what was found last.
+
+The friction of a joint is s(v) (F + (S - F) e) with e = exp(-(v / V)^2): the sum of its columns of F and S in
+the regressor is s, so that columns of other velocities V follow without another regressor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from flexdyn_ros.description.elements.joints import DryFriction
 from flexdyn_ros.errors import StateError
+from flexdyn_ros.identification.linear.least_squares import Rows
 from flexdyn_ros.identification.linear.models import LinearModel, with_payloads
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.loading import from_description
@@ -18,18 +22,18 @@ from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values, n
 from flexdyn_ros.robot.verbs import Robot
 
 #: what follows the name of a joint
-VELOCITY = "/stribeck_velocity"
+LEVELS, VELOCITY = ("/friction", "/static"), "/stribeck_velocity"
 #: where the search starts, as shares of the highest speed of a joint
 SHARES = (0.01, 0.03, 0.1, 0.3)
 #: static friction at the start, of Coulomb's, and the latter where there is none
 STATIC, FRICTION = 1.5, 0.1
-#: differences of a velocity, most rounds, the change by which it settles, and the most in one round
-STEP, ROUNDS, SETTLED, MOST = 1e-4, 50, 1e-7, 2.0
+#: most rounds, the change by which a velocity settles, of itself and of its deviation, the most in one round,
+#: and halved steps that are tried for a better fit
+ROUNDS, SETTLED, SHARE, MOST, HALVED = 50, 1e-7, 1e-3, 2.0, 5
+#: velocities are searched for within these shares of the highest speed of a joint
+LEAST, HIGHEST = 1e-4, 1.0
 #: friction below this share of a joint's largest effort is what rounding leaves
 NOTHING = 1e-6
-
-#: from a model to its estimates by name, and the weighted sum of the squares of what they leave
-Fit = Callable[[LinearModel], tuple[Mapping[str, float], float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +44,26 @@ class StribeckModel(LinearModel):
     ----------
     robot : Robot
         Whose joints have such friction.
-    joints : tuple of str
+    velocities, falls : mappings from joint
+        Its velocity [rad/s or m/s], and its static less its Coulomb friction [N m or N].
+    highest, largest : mappings from joint
+        Its highest speed and effort.
     """
 
     robot: Robot
-    joints: tuple[str, ...]
+    velocities: Mapping[str, float]
+    falls: Mapping[str, float]
+    highest: Mapping[str, float]
+    largest: Mapping[str, float]
+    #: by the identity of a motion's q: columns (n, nu, joints) of friction that does not fall
+    signs: dict[int, np.ndarray] = field(default_factory=dict)
 
-    @cached_property
-    def velocities(self) -> dict[str, float]:
-        """Of each joint [rad/s or m/s]."""
-        records = (self.robot.description.joint(joint).dry_friction for joint in self.joints)
-        found = (record.stribeck_velocity for record in records if record is not None)
-        return {joint: float(v) for joint, v in zip(self.joints, found, strict=True) if v is not None}
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters of this friction."""
+        return tuple(f"{joint}{end}" for joint in self.velocities for end in (*LEVELS, VELOCITY))
 
-    @cached_property
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         units = {c.name: f"{c.unit}/s" for c in self.robot.coordinates}
         more = (Parameter(f"{j}{VELOCITY}", v, units[j], 0.0) for j, v in self.velocities.items())
@@ -61,53 +71,72 @@ class StribeckModel(LinearModel):
 
     def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
         Y, tau0 = self.robot.regressor(q, v, a)
-        columns = [self._slope(joint, q, v, a) for joint in self.joints]
-        more = np.stack(columns, axis=-1)
-        return Regressor(
-            np.concatenate([Y, more], axis=-1), tau0 - more @ np.array([*self.velocities.values()])
-        )
+        names = [p.name for p in self.robot.parameters]
+        places = np.array([[names.index(f"{j}{end}") for end in LEVELS] for j in self.velocities])
+        self.signs[id(q)] = Y[..., places].sum(axis=-1)
+        columns = self.columns(q, v)
+        Y = np.concatenate([Y, columns[..., 2::3]], axis=-1)
+        Y[..., places[:, 0]], Y[..., places[:, 1]] = columns[..., 0::3], columns[..., 1::3]
+        return Regressor(Y, tau0 - columns[..., 2::3] @ np.array([*self.velocities.values()]))
+
+    def columns(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Columns (n, nu, 3 joints) of `names` at the samples of a motion whose regressor was made."""
+        found = []
+        for k, (joint, at) in enumerate(self.velocities.items()):
+            s = self.signs[id(q)][..., k]
+            ratio = (v[..., self.robot.v_names.index(joint)] / at)[..., None] ** 2
+            e = np.exp(-ratio)
+            found += [s * (1.0 - e), s * e, s * e * (2.0 * self.falls[joint] * ratio / at)]
+        return np.stack(found, axis=-1)
+
+    def renewed(self, rows: Rows, before: StribeckModel, chosen: Sequence[Parameter]) -> Rows:
+        """Rows of this model, of those of one with other velocities."""
+        names = [p.name for p in chosen]
+        places = [names.index(name) for name in self.names]
+        now, then = (np.array([*m.velocities.values()]) for m in (self, before))
+        regressors, efforts, held = [], [], []
+        for motion, Y, tau, old in zip(
+            *(rows.motions, rows.regressors, rows.efforts, rows.held), strict=True
+        ):
+            new = motion.smoothed(self.columns(motion.q, motion.v))
+            offset = Y[..., places[2::3]] @ then - new[..., 2::3] @ now
+            Y = Y.copy()
+            Y[..., places] = new
+            regressors.append(Y)
+            efforts.append(tau - offset)
+            held.append(old + offset)
+        return Rows(rows.motions, tuple(regressors), tuple(efforts), tuple(held))
 
     def robot_with(self, values: Mapping[str, float], checked: bool = True) -> Robot:
         known = checked_values(values, self.parameters) if checked else dict(values)
-        names = {f"{joint}{VELOCITY}": joint for joint in self.joints}
         robot = self.robot
-        for name in names.keys() & known.keys():
-            if known[name] > 0.0:
-                robot = _with_friction(robot, names[name], stribeck_velocity=known[name])
-        own = {name: value for name, value in known.items() if name not in names}
+        for joint, at in self.velocities.items():
+            new = known.get(f"{joint}{VELOCITY}", at)
+            robot = _with_friction(robot, joint, stribeck_velocity=new if new > 0.0 else at)
+        own = {name: value for name, value in known.items() if not name.endswith(VELOCITY)}
         return robot.with_parameters(own) if checked else Robot(robot.functions.with_parameters(own))
 
-    def moved(self, values: Mapping[str, float], largest: Mapping[str, float]) -> StribeckModel:
-        """The model around other friction, no velocity more than doubled or halved; `largest`: efforts of the
-        joints."""
-        robot = self.robot
-        for joint, old in self.velocities.items():
-            new = float(np.clip(values[f"{joint}{VELOCITY}"], old / MOST, old * MOST))
-            robot = _with_friction(robot, joint, stribeck_velocity=new)
-        levels = {
-            f"{joint}/{part}": max(values[f"{joint}/{part}"], 0.0)
-            for joint in self.joints
-            for part in ("friction", "static")
-        }
-        for joint in self.joints:
-            fall = levels[f"{joint}/static"] - levels[f"{joint}/friction"]
-            if abs(fall) <= NOTHING * largest[joint]:
+    def moved(self, values: Mapping[str, float], share: float = 1.0) -> StribeckModel:
+        """The model with a share of the way to other friction, no velocity more than doubled or halved."""
+        levels = {joint: [max(values[f"{joint}{end}"], 0.0) for end in LEVELS] for joint in self.velocities}
+        for joint, (coulomb, static) in levels.items():
+            if abs(static - coulomb) <= NOTHING * self.largest[joint]:
                 raise StateError(
                     f"the data tell no dry friction of {joint} that falls with its speed: static and Coulomb "
-                    f"friction come out as {levels[f'{joint}/static']:g} and {levels[f'{joint}/friction']:g}"
+                    f"friction come out as {static:g} and {coulomb:g}"
                 )
-        return StribeckModel(robot.with_parameters(levels), self.joints)
+        falls = {j: self.falls[j] + share * (s - c - self.falls[j]) for j, (c, s) in levels.items()}
+        velocities = {}
+        for joint, old in self.velocities.items():
+            top = self.highest[joint]
+            low, high = max(old / MOST, LEAST * top), min(old * MOST, HIGHEST * top)
+            new = float(np.clip(values[f"{joint}{VELOCITY}"], low, high))
+            velocities[joint] = old + share * (new - old)
+        return replace(self, velocities=velocities, falls=falls)
 
-    def _slope(self, joint: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Of the efforts (..., nu) by the velocity of one joint."""
-        at = self.velocities[joint]
-        ends = [
-            _with_friction(self.robot, joint, stribeck_velocity=at * (1.0 + s * STEP)).inverse_dynamics(
-                q, v, a
-            )
-            for s in (-1.0, 1.0)
-        ]
-        return np.asarray((ends[1] - ends[0]) / (2.0 * STEP * at))
+
+#: from a model to its estimates by name, their deviations, and the mean logarithm of what they leave
+Fit = Callable[[StribeckModel], tuple[Mapping[str, float], Mapping[str, float], float]]
 
 
 def without_peak(joints: Sequence[str], values: Mapping[str, float]) -> tuple[str, ...]:
@@ -131,51 +160,68 @@ def stribeck_joints(robot: Robot, patterns: str | Sequence[str]) -> tuple[str, .
     return names_that_fit(known, patterns, "joint")
 
 
-def stribeck_model(
-    robot: Robot, joints: tuple[str, ...], motions: Sequence[Motion], fit: Fit
-) -> StribeckModel:
-    """The model around the velocities that leave least: the best of several starts, then Gauss-Newton.
+def first_model(robot: Robot, joints: tuple[str, ...], motions: Sequence[Motion]) -> StribeckModel:
+    """The model from which the search starts.
 
     Raises
     ------
-    UnsupportedError
-        If the robot has no `parameters`.
     StateError
-        If the velocities do not settle, or a joint turns out to have no such friction.
+        If a joint stands still.
     """
-    starts = [_model_at(robot, joints, motions, share) for share in SHARES]
-    costs = [fit(model)[1] for model in starts]
-    model = starts[int(np.argmin(costs))]
-    places = {joint: robot.v_names.index(joint) for joint in joints}
-    largest = {
-        joint: max(float(np.abs(motion.tau[:, place]).max()) for motion in motions)
-        for joint, place in places.items()
-    }
-    for _ in range(ROUNDS):
-        values, _ = fit(model)
-        new = model.moved(values, largest)
-        before, after = (np.array([*m.velocities.values()]) for m in (model, new))
-        model = new
-        if np.all(np.abs(after - before) <= SETTLED * before):
-            return model
-    told = ", ".join(f"{joint} {v:.3g}" for joint, v in model.velocities.items())
-    raise StateError(f"the Stribeck velocities do not settle ({told}): the data tell nothing of them")
-
-
-def _model_at(
-    robot: Robot, joints: tuple[str, ...], motions: Sequence[Motion], share: float
-) -> StribeckModel:
-    """With velocities of a share of the highest speeds."""
     known = {p.name: p.value for p in robot.parameters}
+    highest, largest, falls = {}, {}, {}
     for joint in joints:
         place = robot.v_names.index(joint)
-        highest = max(float(np.abs(motion.v[:, place]).max()) for motion in motions)
-        if highest == 0.0:
+        highest[joint] = max(float(np.abs(motion.v[:, place]).max()) for motion in motions)
+        largest[joint] = max(float(np.abs(motion.tau[:, place]).max()) for motion in motions)
+        if highest[joint] == 0.0:
             raise StateError(f"{joint} stands still: the data tell nothing of its friction")
         level = known[f"{joint}/friction"] or FRICTION
-        robot = _with_friction(robot, joint, static=STATIC * level, stribeck_velocity=share * highest)
+        falls[joint] = (STATIC - 1.0) * level
+        robot = _with_friction(
+            robot, joint, static=STATIC * level, stribeck_velocity=SHARES[0] * highest[joint]
+        )
         robot = robot.with_parameters({f"{joint}/friction": level, f"{joint}/static": STATIC * level})
-    return StribeckModel(robot, joints)
+    velocities = {joint: SHARES[0] * highest[joint] for joint in joints}
+    return StribeckModel(robot, velocities, falls, highest, largest)
+
+
+def stribeck_model(first: StribeckModel, fit: Fit) -> tuple[StribeckModel, tuple[str, ...]]:
+    """The model around the velocities that leave least: the best of several starts, then damped Gauss-Newton;
+    and sentences on velocities that the data do not tell.
+
+    Raises
+    ------
+    StateError
+        If a joint turns out to have no such friction.
+    """
+    starts = [
+        replace(first, velocities={joint: share * top for joint, top in first.highest.items()})
+        for share in SHARES
+    ]
+    model, (values, deviations, cost) = min(((m, fit(m)) for m in starts), key=lambda one: one[1][2])
+    for _ in range(ROUNDS):
+        for k in range(HALVED):
+            new = model.moved(values, 0.5**k)
+            other = fit(new)
+            if other[2] < cost:
+                break
+        else:
+            break
+        change = {j: abs(v - model.velocities[j]) for j, v in new.velocities.items()}
+        model, (values, deviations, cost) = new, other
+        if all(
+            step <= max(SETTLED * model.velocities[j], SHARE * deviations[f"{j}{VELOCITY}"])
+            for j, step in change.items()
+        ):
+            break
+    doubtful = [
+        f"the data hardly tell the Stribeck velocity of {joint}: it comes out as {v:.3g} at the end of "
+        f"{LEAST * model.highest[joint]:.3g} to {HIGHEST * model.highest[joint]:.3g}"
+        for joint, v in model.velocities.items()
+        if not LEAST * model.highest[joint] < v < HIGHEST * model.highest[joint]
+    ]
+    return model, tuple(doubtful)
 
 
 def _with_friction(robot: Robot, joint: str, **friction: float) -> Robot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from math import inf
@@ -84,6 +84,8 @@ class Adjustable:
         Those that are numbers of its linear model.
     gains : frozenset of str
         Those of sensors and motors: COLUMN.factor and so on.
+    held : mapping from name to number
+        Gains that are not fitted.
     """
 
     robot: Robot
@@ -94,6 +96,13 @@ class Adjustable:
     units: tuple[str, ...]
     own: frozenset[str]
     gains: frozenset[str]
+    held: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def nothing(cls, robot: Robot, gains: Mapping[str, float]) -> Adjustable:
+        """None, with gains of sensors and motors that are known."""
+        none = np.zeros(0)
+        return cls(robot, (), none, none, none, (), frozenset(), frozenset(), dict(gains))
 
     @classmethod
     def of(
@@ -167,7 +176,7 @@ class Adjustable:
     def sensors_with(self, values: np.ndarray) -> dict[str, Sensor]:
         """Sensors and motors of columns that have any."""
         told = dict(zip(self.names, np.asarray(values, dtype=float).tolist(), strict=True))
-        return sensors_of({name: told[name] for name in self.gains})
+        return sensors_of({**self.held, **{name: told[name] for name in self.gains}})
 
 
 def path_of(name: str) -> str:

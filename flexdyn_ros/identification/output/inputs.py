@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.errors import StateError
+from flexdyn_ros.identification.linear.motions import KNOWN
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.identification.output.channels import Sensor
 from flexdyn_ros.identification.signals import derivative, filled_in
@@ -91,6 +92,7 @@ class Efforts(Inputs):
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Efforts:
         tau, _ = input_columns(measurement, robot.effort_names, ".effort")
+        tau -= input_columns(measurement, robot.effort_names, KNOWN)[0]
         areas = robot.pressure_areas
         shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
         return cls(tau, measurement.held is not False, areas, shown)

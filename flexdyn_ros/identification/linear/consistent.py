@@ -1,0 +1,185 @@
+"""Numbers that bodies and joints can have: of those that fit as well as any, the nearest to former ones.
+
+With base parameters b = G x of scaled numbers x, least squares leave J0 + |w|^2 with b = beta + H w, where
+H H^T is the covariance of beta. The numbers are x = start + N z + G^+ H w, N the null space of G, so that the
+two programmes, least |w| and least distance within a bound of |w|, are well scaled whatever noise there is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import ConvergenceError, needs
+from flexdyn_ros.identification.base import BaseParameters
+from flexdyn_ros.identification.linear.bodies import Bodies
+from flexdyn_ros.identification.linear.least_squares import Estimate
+
+#: least eigenvalues of the scaled pseudo-inertias that are asked for, the first that can be had
+MARGINS = (1e-6, 1e-8)
+#: share by which the residual may exceed the least one for numbers that are nearer to the former ones
+SLACK = 1e-4
+#: weights of efforts change where what bodies can have leaves this share more than plain least squares, and
+#: more than rounding, a share of the effort
+RAISED, ROUNDING = 1.1, 1e-8
+#: rounds of weights; rounds of one optimum, the share of the expected size below which it is solved again,
+#: and the factor by which a larger one is expected where the solver fails
+MOST_ROUNDS, MOST_SCALES, SMALL, FURTHER = 8, 6, 0.3, 1e3
+
+
+def nearest_values(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """(np, nb): how numbers p change with base parameters b = matrix p, with the least change by scale."""
+    scaled = matrix * scale
+    return np.asarray(scale[:, None] * np.linalg.pinv(scaled))
+
+
+def physical_values(bodies: Bodies, base: BaseParameters, estimate: Estimate) -> tuple[np.ndarray, Estimate]:
+    """Numbers (np,) that bodies and joints can have, and the estimate with the weights that they ask for:
+    an effort that they fit worse than plain least squares do counts less. Where plain least squares leave no
+    more of an effort than was measured, they do neither.
+
+    Raises
+    ------
+    ConvergenceError
+        If there are none.
+    """
+    now = estimate
+    plain = np.maximum(estimate.left(estimate.beta), np.maximum(estimate.sigma, ROUNDING * estimate.sizes))
+    for _ in range(MOST_ROUNDS):
+        values = _best(bodies, base, now, ())
+        left = estimate.left(base.of(values))
+        sigma = estimate.raised(left / plain)
+        if np.all(np.abs(np.log(sigma / now.sigma)) <= np.log(RAISED)):
+            break
+        now = estimate.weighted(sigma)
+    worse = (left > estimate.sizes) & (plain <= estimate.sizes)
+    if np.any(worse[: estimate.efforts]):
+        limited = np.flatnonzero(plain[: estimate.efforts] <= estimate.sizes[: estimate.efforts])
+        with suppress(ConvergenceError):
+            values = _best(bodies, base, now, limited[estimate.sizes[limited] > 0.0].tolist())
+    return values, now
+
+
+def _best(bodies: Bodies, base: BaseParameters, estimate: Estimate, limited: Sequence[int]) -> np.ndarray:
+    """Numbers (np,) with the least residual, and of those the nearest to the former ones; the efforts in
+    `limited` are left with no more than was measured."""
+    gain = nearest_values(base.matrix, bodies.scale)
+    nearest = bodies.before + gain @ (estimate.beta - base.of(bodies.before))
+    if bodies.are_physical(nearest) and not limited:
+        return bodies.clipped(nearest)
+    size = np.sqrt(estimate.counts.sum())
+    programme = _Programme.of(bodies, base, estimate, nearest, gain, size, limited)
+    for margin in MARGINS:
+        found = None if limited else programme.nearest(SLACK, 0.0, margin)
+        if found is None:
+            best = programme.least(margin)
+            if best is None:
+                continue
+            found = programme.nearest(SLACK, best[1], MARGINS[-1])
+            found = best[0] if found is None else found
+        return found
+    raise ConvergenceError("no numbers that bodies and joints can have were found near those of the data")
+
+
+@dataclass(frozen=True, eq=False)
+class _Programme:
+    """Scaled numbers x = start + null z + along u, with sqrt(1 + |u|^2) the residual over that of plain
+    least squares."""
+
+    bodies: Bodies
+    start: np.ndarray
+    null: np.ndarray
+    along: np.ndarray
+    limits: tuple[tuple[np.ndarray, np.ndarray], ...]
+
+    @classmethod
+    def of(
+        cls, bodies: Bodies, base: BaseParameters, estimate: Estimate, nearest: np.ndarray,
+        gain: np.ndarray, size: float, limited: Sequence[int],
+    ) -> _Programme:  # fmt: skip
+        """Around the nearest numbers of plain least squares; `size` is the residual of those."""
+        from scipy.linalg import null_space
+
+        scaled = base.matrix * bodies.scale
+        along = (gain / bodies.scale[:, None]) @ estimate.half * size
+        limits = tuple(
+            (estimate.factors[j][:, :-1] @ scaled / most, estimate.factors[j][:, -1] / most)
+            for j in limited
+            for most in (float(np.linalg.norm(estimate.factors[j][:, -1])),)
+        )
+        return cls(bodies, nearest / bodies.scale, null_space(scaled), along, limits)
+
+    def least(self, margin: float) -> tuple[np.ndarray, float] | None:
+        """Numbers (np,) with the least |u|, and that; solved again while it is far from what was expected, so
+        that the tolerance of the solver means the same for all noise."""
+        found, expected = None, 1.0
+        for _ in range(MOST_SCALES):
+            new = self._solved(lambda cp, x, u: cp.norm(u), margin, expected)
+            if new is None and found is not None:
+                break
+            if new is None:
+                expected *= FURTHER
+                continue
+            found, before, expected = new, expected, new[1]
+            if SMALL * before <= expected <= before / SMALL or expected == 0.0:
+                break
+        return found
+
+    def nearest(self, slack: float, least: float, margin: float) -> np.ndarray | None:
+        """Those nearest to the former ones, with a residual of at most (1 + slack) of the least one."""
+        most = np.sqrt((1.0 + slack) ** 2 * (1.0 + least**2) - 1.0)
+        before = self.bodies.before / self.bodies.scale
+        found = self._solved(lambda cp, x, u: cp.norm(x - before), margin, most, 1.0)
+        return None if found is None else found[0]
+
+    def _solved(
+        self, goal: Any, margin: float, size: float, most: float | None = None
+    ) -> tuple[np.ndarray, float] | None:
+        """Numbers that make a goal least, and |u|; u is a variable times size, of length `most` at most."""
+        with needs("cvxpy", "identification"):
+            import cvxpy as cp
+        bodies = self.bodies
+        z, u = cp.Variable(max(self.null.shape[1], 1)), cp.Variable(self.along.shape[1])
+        null = self.null if self.null.shape[1] else np.zeros((len(self.start), 1))
+        x = self.start + null @ z + (self.along * size) @ u
+        parts = [] if most is None else [cp.norm(u) <= most]
+        parts += [cp.norm(A @ x - aim) <= 1.0 for A, aim in self.limits]
+        if bodies.consistent:
+            parts += _of_bodies(cp, bodies, x, margin)
+        inner = bodies.known.inner * bodies.scale
+        for row, low, high in zip(inner, bodies.known.lower, bodies.known.upper, strict=True):
+            unit = float(np.abs(row).max())
+            parts += [row / unit @ x >= low / unit] if np.isfinite(low) else []
+            parts += [row / unit @ x <= high / unit] if np.isfinite(high) else []
+        if not _solve(cp, cp.Problem(cp.Minimize(goal(cp, x, u)), parts)):
+            return None
+        values = bodies.clipped(bodies.scale * x.value)
+        length = size * float(np.linalg.norm(u.value))
+        return (values, length) if bodies.are_physical(values) else None
+
+
+def _of_bodies(cp: Any, bodies: Bodies, x: Any, margin: float) -> list[Any]:
+    """Scaled numbers x are such as bodies and joints can have."""
+    found = []
+    for body in bodies.bodies:
+        parts = zip(body.columns.tolist(), body.bases, strict=True)
+        matrix = body.constant + sum(x[i] * (bodies.scale[i] * part) for i, part in parts)
+        found.append(0.5 * (matrix + matrix.T) >> margin * np.eye(4))
+    if bodies.joint.size:
+        found.append(x[bodies.joint] >= (bodies.lower / bodies.scale)[bodies.joint])
+    return found
+
+
+def _solve(cp: Any, problem: Any) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            problem.solve(solver=cp.CLARABEL)
+    except cp.SolverError:
+        return False
+    return problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
