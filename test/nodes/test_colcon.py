@@ -127,7 +127,7 @@ def test_a_node_runs_from_the_install_tree_with_parameters_remapping_and_namespa
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(400)
 def test_plain_colcon_build_builds_the_interfaces(tmp_path):
     """Both packages from nothing; the interfaces are then imported from the install tree."""
     folder = tmp_path / "flexdyn_ros"

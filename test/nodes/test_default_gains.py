@@ -4,7 +4,7 @@ test moves."""
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ros, pytest.mark.slow, pytest.mark.timeout(400)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 

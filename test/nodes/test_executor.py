@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 rclpy = pytest.importorskip("rclpy")
 
 from lifecycle_msgs.msg import Transition  # noqa: E402

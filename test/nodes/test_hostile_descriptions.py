@@ -11,7 +11,7 @@ import hostile
 import pytest
 import yaml
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 rclpy = pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.msg")
 

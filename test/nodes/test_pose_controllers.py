@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 pytest.importorskip("mcap")

@@ -27,7 +27,7 @@ from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_interfaces.srv import ForwardKinematics, GetState, MassMatrix, Modes
 from flexdyn_ros.cli import app
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 ROOT = Path(__file__).parents[2]
 
 
