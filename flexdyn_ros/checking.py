@@ -90,8 +90,9 @@ class Report:
         Names of what drives the robot.
     mobility : Mobility
     loads : tuple of SectionLoad
-        Of every link that carries something, at rest under gravity at the neutral position, where actuators
-        hold it (`Robot.loads`); empty where that is not computed, or actuators cannot hold the robot.
+        Of robots that bend or have elements: of every link that carries something, at rest under gravity at
+        the neutral position, where actuators hold it (`Robot.loads`); empty where that is not computed, or
+        actuators cannot hold the robot.
     overrides : tuple of Override
         Values that a file, YAML or an option put in place of earlier ones.
     flexible : tuple of FlexibleLinkReport
@@ -255,7 +256,7 @@ def _idle(mobility: Mobility) -> tuple[str, ...]:
 
 def _loads(robot: Robot) -> tuple[SectionLoad, ...]:
     """Largest loads at rest at the neutral position; those of links without any are left out."""
-    if robot.nv > MOST_ANALYSED:
+    if robot.nv > MOST_ANALYSED or not (robot.bends or robot.elements):
         return ()
     q, still = robot.neutral(), np.zeros(robot.nv)
     try:

@@ -38,8 +38,7 @@ def test_the_report_says_what_was_understood():
     assert report.frequencies_locked == ()
     assert report.overrides == report.warnings == report.notes == ()
     assert report.mobility == Mobility(1, 0, 1, (), (), ())
-    assert [(x.link, x.moment) for x in report.loads] == [("base", 0.0), ("rod", 0.0)]
-    assert [x.force for x in report.loads] == pytest.approx([3.5 * 9.80665, 2.0 * 9.80665], rel=1e-12)
+    assert report.loads == ()
 
 
 def test_the_report_is_frozen():
