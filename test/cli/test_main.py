@@ -80,6 +80,16 @@ def test_check_prints_bodies_coordinates_and_masses():
         assert text in run.stdout
 
 
+def test_check_tells_mobility_and_loads(flexdyn):
+    run = flexdyn("check", "boom_on_cylinder")
+    assert run.returncode == 0, run.stderr
+    words = [tuple(filter(None, (x.strip() for x in line.split("│")))) for line in run.stdout.splitlines()]
+    for row in (("actuators between frames", "1", "hoist"), ("passive joints", "1", "lift")):
+        assert row in words
+    # the weight of 100 kg at 1.2 m, and of what swings, is held by the cylinder
+    assert ("boom", "1193", "0", "0", "0") in words
+
+
 def test_check_tells_the_frequency_of_a_pendulum(flexdyn, pendulum):
     run = flexdyn("check", str(pendulum), "--json")
     assert run.returncode == 0, run.stderr
