@@ -67,17 +67,35 @@ def test_steps_in_c_are_those_of_simulate(kind, tmp_path):
     assert np.abs(v - stepper.v).max() <= 1e-9 * max(1.0, np.abs(v).max())
 
 
+def moved_as_simulate_does(robot, q0, v0, tau, path):
+    """Largest difference of positions over 0.2 s, by the largest motion."""
+    tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
+    export.fmu(robot, path, q0=q0, v0=v0)
+    expected = flexdyn_ros.simulate(robot, 0.2, q0, v0, control=tau, dt=1e-3, record_every=10)
+    found = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 0.2, step_size=1e-2)
+    return np.abs(found - expected.q).max() / max(1.0, np.ptp(expected.q, axis=0).max())
+
+
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 @EVERY
 def test_an_fmu_moves_as_simulate_does(kind, tmp_path):
     pytest.importorskip("fmpy")
     robot = flexdyn_ros.load(BOOM.format(ELEMENTS[kind]))
     q0, v0, _, tau = at_random(robot)
-    tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
-    path = export.fmu(robot, tmp_path / "boom.fmu", q0=q0, v0=v0)
-    expected = flexdyn_ros.simulate(robot, 0.2, q0, v0, control=tau, dt=1e-3, record_every=10)
-    moved = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 0.2, step_size=1e-2)
-    assert np.abs(moved - expected.q).max() <= 1e-9 * max(1.0, np.ptp(expected.q, axis=0).max())
+    assert moved_as_simulate_does(robot, q0, v0, tau, tmp_path / "boom.fmu") <= 1e-9
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_an_fmu_of_a_flexible_mixture_moves_as_simulate_does(tmp_path):
+    """Two cylinders, a spring and a damper between links that bend."""
+    pytest.importorskip("fmpy")
+    robot = flexdyn_ros.load(random_mixture(4, "flexible"))
+    assert {e.kind.record.__name__ for e in robot.elements} == {"DrivenCylinder", "Spring", "Damper"}
+    q0, v0, _, tau = at_random(robot, 4)
+    for c in robot.coordinates:
+        if c.kind != "joint":
+            q0[c.q_index], v0[c.v_index] = 1e-3 * q0[c.q_index], 1e-2 * v0[c.v_index]
+    assert moved_as_simulate_does(robot, q0, v0, tau, tmp_path / "mixture.fmu") <= 1e-9
 
 
 @pytest.mark.parametrize("seed", range(4))
