@@ -41,9 +41,15 @@ class Place:
         self, message: str, attribute: str | None = None, value: object = None, expected: str | None = None
     ) -> NoReturn:
         """Raise the DescriptionError that names this place."""
+        raise self.error(message, attribute, value, expected)
+
+    def error(
+        self, message: str, attribute: str | None = None, value: object = None, expected: str | None = None
+    ) -> DescriptionError:
+        """The DescriptionError that names this place."""
         if self.expanded:
             message += " (the line is that of the text after xacro expansion)"
-        raise DescriptionError(
+        return DescriptionError(
             message,
             file=self.file,
             line=self.line,

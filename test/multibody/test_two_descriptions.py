@@ -188,14 +188,7 @@ def test_ends_that_meet_within_limits_are_a_warning():
         'stiffness="9" free_length="0.2"/>'
     )
     (warning,) = flexdyn_ros.load(BOOM.format(text)).warnings
-    for words in (
-        "<text>",
-        "spring 's'",
-        "end_xyz",
-        "lift = 0.6435",
-        "the ends meet",
-        "expected another point",
-    ):
+    for words in ("<text>", "spring 's'", "end_xyz", "lift = 0.6435", "the ends meet", "expected another"):
         assert words in warning
     beside = (
         text.replace('xyz="0.8 0', 'xyz="0.8 0.001'),

@@ -143,8 +143,6 @@ class DrivenCylinder(Ends):
 
     def check(self, statement: Statement, context: Context) -> None:
         super().check(statement, context)
-        if self.name in context.joints:
-            statement.fail("a joint has this name", "name", "a name of its own")
         if self.force is not None and self.electric is not None:
             statement.fail("<force> and <electric> in one cylinder", None, "one of them")
 

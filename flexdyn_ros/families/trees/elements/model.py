@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,12 +21,12 @@ from flexdyn_ros.multibody.elements.kind import ElementKind
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.compiling.callbacks import Callback
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.stations import section_of
 
-#: of the descent to ends that meet: rounds, largest step of a joint [rad or m], and a length that is none [m]
-_ROUNDS, _STEP, _TOUCHING = 25, 0.3, 1e-6
+#: of the search for ends that meet: postures, rounds, largest step [rad or m], and a length that is none [m]
+_SAMPLE, _ROUNDS, _STEP, _TOUCHING = 17, 25, 0.3, 1e-6
 
 
 class End(NamedTuple):
@@ -123,85 +123,64 @@ def refuse_lengths(
 ) -> None:
     """DescriptionError for an element that cannot be as it is where all coordinates are zero."""
     for element, value in zip(elements, coordinates, strict=True):
-        wrong = element.kind.refuse(element.record, float(value))
-        if wrong is not None:
-            message, attribute, expected = wrong
-            place = place_of(description, element.kind, element.record)
-            message = f"where all coordinates are zero {message}"
-            place.fail(message, attribute, getattr(element.record, attribute, None), expected)
+        error = _wrong_length(description, element, float(value), "all coordinates are zero")
+        if error is not None:
+            raise error
 
 
-class Postures(NamedTuple):
-    """How elements lie in postures of a robot.
+def _wrong_length(
+    description: RobotDescription, element: Element, length: float, where: str
+) -> DescriptionError | None:
+    wrong = element.kind.refuse(element.record, length)
+    if wrong is None:
+        return None
+    message, attribute, expected = wrong
+    place = place_of(description, element.kind, element.record)
+    value = getattr(element.record, attribute, None)
+    return place.error(f"where {where} {message}", attribute, value, expected)
 
-    lengths: callable q (N, nq) -> coordinates (N, n) of the elements, and derivatives (N, n, nv); move:
-    callable (q, dq) -> q; coordinates: of the robot.
+
+#: q (N, nq) -> coordinates (N, n) of elements, and their derivatives (N, n, nv)
+Lengths = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def meeting_elements(robot: RobotInterface, elements: Sequence[Element], lengths: Lengths) -> tuple[str, ...]:
+    """A sentence for each element that has no line in a posture within limits, found from a sample of these.
+
+    Their lengths l descend by dq = -l J^T / (J J^T), J = dl/dq, Newton's step to l = 0, each joint by at most
+    `_STEP` a round. Modes, bases and translations without limits stay at zero.
     """
-
-    lengths: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-    move: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    coordinates: tuple[Coordinate, ...]
-
-
-def meeting_elements(
-    description: RobotDescription, elements: Iterable[Element], postures: Postures, q: np.ndarray
-) -> tuple[str, ...]:
-    """A sentence for each element that has no line in some posture within limits that its joints allow.
-
-    From rows of q (N, nq) the lengths l descend by dq = -l J^T / (J J^T), J = dl/dq, Newton's step to l = 0,
-    each joint by at most `_STEP`. Other coordinates stay.
-    """
-    found = []
-    for i, element in enumerate(elements):
-        wrong = None if element.kind.driven else element.kind.refuse(element.record, 0.0)
-        if wrong is None:
-            continue
-        at, nearest = _nearest(postures, i, q)
-        if nearest > _TOUCHING:
-            continue
-        moved = (postures.lengths(q)[1][:, i] != 0.0).any(axis=0)
-        where = [
-            f"{c.name} = {at[c.q_index]:.4g}" for c in _moved(postures) if moved[c.v_index] and c.q_index >= 0
-        ]
-        message, attribute, expected = wrong
-        place = place_of(description, element.kind, element.record)
-        told = DescriptionError(
-            f"where {', '.join(where)} {message}",
-            file=place.file,
-            line=place.line,
-            element=place.element,
-            attribute=attribute,
-            value=getattr(element.record, attribute, None),
-            expected=expected,
-        )
-        found.append(str(told))
-    return tuple(found)
-
-
-def _moved(postures: Postures) -> list[Coordinate]:
-    """Coordinates that the descent moves: of joints, without translations that have no limit."""
-    joints = (c for c in postures.coordinates if c.kind == "joint")
-    return [c for c in joints if c.unit == "rad" or np.isfinite([c.lower, c.upper]).all()]
-
-
-def _nearest(postures: Postures, i: int, q: np.ndarray) -> tuple[np.ndarray, float]:
-    """The posture (nq,) in which element i is shortest, of those that the descent from rows of q passes, and
-    its length."""
-    joints = _moved(postures)
+    near = [i for i, e in enumerate(elements) if not e.kind.driven and e.kind.refuse(e.record, 0.0)]
+    if not near:
+        return ()
+    joints = [c for c in robot.coordinates if c.kind == "joint"]
+    joints = [c for c in joints if c.unit == "rad" or np.isfinite([c.lower, c.upper]).all()]
     limited = [c for c in joints if c.q_index >= 0]
-    at, lower, upper = (np.array([getattr(c, x) for c in limited]) for x in ("q_index", "lower", "upper"))
-    moves = np.isin(np.arange(len(postures.coordinates)), [c.v_index for c in joints])
-    best, least = q[0], np.inf
-    for _ in range(_ROUNDS):
-        lengths, lines = (x[:, i] for x in postures.lengths(q))
-        k = int(np.argmin(lengths))
-        if lengths[k] < least:
-            best, least = q[k], float(lengths[k])
-        J = lines * moves
-        square = np.maximum((J * J).sum(axis=1), _TOUCHING)
-        q = postures.move(q, np.clip(-(lengths / square)[:, None] * J, -_STEP, _STEP))
-        q[:, at] = np.clip(q[:, at], lower, upper)
-    return best, least
+    at = np.array([c.q_index for c in limited], dtype=np.intp)
+    lower, upper = np.array([(c.lower, c.upper) for c in limited]).reshape(-1, 2).T
+    moves = np.isin(np.arange(robot.nv), [c.v_index for c in joints])
+    rng, sample = np.random.default_rng(0), np.tile(robot.neutral(), (_SAMPLE, 1))
+    for row in sample[1:]:
+        row[at] = robot.random(rng)[at]
+    found = []
+    for i in near:
+        q, least, nearest, changes = sample, np.inf, sample[0], np.zeros(robot.nv, dtype=bool)
+        for _ in range(_ROUNDS):
+            length, J = (x[:, i] for x in lengths(q))
+            k = int(np.argmin(length))
+            if length[k] < least:
+                least, nearest = float(length[k]), q[k]
+            J = J * moves
+            changes |= J.any(axis=0)
+            square = np.maximum((J * J).sum(axis=1), _TOUCHING)
+            q = robot.integrate(q, np.clip(-(length / square)[:, None] * J, -_STEP, _STEP), 1.0)
+            q[:, at] = np.clip(q[:, at], lower, upper)
+        if least < _TOUCHING:
+            where = (f"{c.name} = {nearest[c.q_index]:.4g}" for c in limited if changes[c.v_index])
+            found.append(
+                str(_wrong_length(robot.description, elements[i], 0.0, ", ".join(where) or "joints turn"))
+            )
+    return tuple(found)
 
 
 class PackedElements:

@@ -15,7 +15,6 @@ from flexdyn_ros.families.trees.elements.kernels import verbs, views
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
     PackedElements,
-    Postures,
     changed_elements,
     meeting_elements,
     placed_elements,
@@ -27,7 +26,7 @@ from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
-from flexdyn_ros.robot.coordinates import MODAL, Coordinate
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.entries.observed import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
@@ -40,9 +39,6 @@ from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench
 
 #: functions of a tree that know no elements
 _OF_THE_TREE_ALONE = ("forward", "inverse_on_lanes", "forward_on_lanes")
-
-#: postures within limits from which ends that meet are looked for
-_SAMPLE = 16
 
 
 class ElementTreeFunctions(TreeFunctions):
@@ -90,22 +86,8 @@ class ElementTreeFunctions(TreeFunctions):
         self.address = self.packed.address
         self.entries = SimpleNamespace(**{**entries, **vars(verbs.layer)})
         if not self._is_loose and not self.changes:
-            lengths = self._at(self.neutral()[None], np.zeros((1, self.nv)))[0][0, :, 0]
-            refuse_lengths(self.description, self.elements, lengths)
-            self.warnings += self._meeting()
-
-    def _meeting(self) -> tuple[str, ...]:
-        """Sentences on elements whose ends meet in a posture near one of a sample within limits."""
-
-        def lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            told, lines = self._at(q, np.zeros((len(q), self.nv)))
-            return told[..., 0], lines
-
-        rng, bending = np.random.default_rng(0), [c.q_index for c in self.coordinates if c.kind in MODAL]
-        q = np.array([self.neutral(), *(self.random(rng) for _ in range(_SAMPLE))])
-        q[:, bending] = 0.0
-        postures = Postures(lengths, lambda q, dq: self.inner.robot.integrate(q, dq, 1.0), self.coordinates)
-        return meeting_elements(self.description, self.elements, postures, q)
+            refuse_lengths(self.description, self.elements, self._lengths(self.neutral()[None])[0][0])
+            self.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----
 
@@ -235,6 +217,11 @@ class ElementTreeFunctions(TreeFunctions):
 
         explain_status(run_in_slices(call, [q, v, told, lines]), {"q": q, "v": v})
         return told, lines
+
+    def _lengths(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (N, n) of the elements at rows of q, and their derivatives (N, n, nv)."""
+        told, lines = self._at(q, np.zeros((len(q), self.nv)))
+        return told[..., 0], lines
 
     def _told(self, q: np.ndarray, v: np.ndarray) -> tuple[tuple[int, ...], np.ndarray]:
         """The batch, and what is told of the elements in its rows (N, n, TOLD)."""
