@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 from models import random_state
 
+import flexdyn_ros
+from flexdyn_ros import export
+
 __all__ = [
     "COMPILERS",
     "STRICT",
@@ -69,6 +72,17 @@ def fmu_motion(path: Path, robot, tau, kind: str, interval: float, stop: float, 
         **options,
     )
     return np.array([[row[name] for name in names] for row in found])
+
+
+def exchanged_error(robot, q0, v0, tau, path) -> float:
+    """Largest error of positions of the model-exchange FMU over 0.2 s, beside an accurate run."""
+    export.fmu(robot, path, q0=q0, v0=v0, kind="model-exchange")
+    # its inputs are the efforts of actuators
+    tau = np.where(np.isin(robot.effort_names, robot.actuators), tau, 0.0)
+    law = flexdyn_ros.continuous(lambda t, q, v: tau)
+    run = flexdyn_ros.simulate(robot, 0.2, q0, v0, control=law, rtol=1e-10, sample=1e-2, method="dop853")
+    found = fmu_motion(path, robot, tau, "ModelExchange", 1e-3, 0.2, relative_tolerance=1e-9)[::10]
+    return float(np.abs(found - run.q).max())
 
 
 class CLibrary:

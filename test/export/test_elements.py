@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exported import COMPILERS, at_random, compiled, fmu_motion, residual
+from exported import COMPILERS, at_random, compiled, exchanged_error, fmu_motion, residual
 from mixtures import random_mixture
 
 import flexdyn_ros
@@ -83,6 +83,14 @@ def test_an_fmu_moves_as_simulate_does(kind, tmp_path):
     robot = flexdyn_ros.load(BOOM.format(ELEMENTS[kind]))
     q0, v0, _, tau = at_random(robot)
     assert moved_as_simulate_does(robot, q0, v0, tau, tmp_path / "boom.fmu") <= 1e-9
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_model_exchange_moves_with_a_swinging_cylinder(tmp_path):
+    pytest.importorskip("fmpy")
+    robot = flexdyn_ros.load(BOOM.format(ELEMENTS["heavy"]))
+    q0, v0, _, tau = at_random(robot)
+    assert exchanged_error(robot, q0, v0, tau, tmp_path / "boom.fmu") <= 1e-6
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")

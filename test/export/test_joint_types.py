@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from exported import COMPILERS, at_random, compiled, fmu_motion, residual
+from exported import COMPILERS, at_random, compiled, exchanged_error, fmu_motion, residual
 from jointed_robots import with_floating_joint, with_joint
 from models import JOINT_TYPES
 
@@ -83,3 +83,12 @@ def test_an_fmu_moves_as_simulate_does(kind, tmp_path):
     moved = fmu_motion(path, robot, np.zeros(robot.nu), "CoSimulation", 1e-2, 0.2, step_size=1e-2)
     assert np.ptp(expected.q, axis=0).min() > 0.0
     assert np.abs(moved - expected.q).max() <= 1e-9 * max(1.0, np.ptp(expected.q, axis=0).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("kind", ["ball", "floating"])
+def test_model_exchange_moves_quaternions_inside_a_tree(kind, tmp_path):
+    pytest.importorskip("fmpy")
+    robot = flexdyn_ros.load(with_floating_joint() if kind == "floating" else with_joint(kind))
+    q0, v0, _, _ = at_random(robot)
+    assert exchanged_error(robot, q0, v0, np.zeros(robot.nu), tmp_path / "joint.fmu") <= 1e-6
