@@ -59,19 +59,30 @@ def quiet(*arguments, **options):
         return simulate(*arguments, **options)
 
 
+def noisy_fits(start, truth, duration, noise, fits):
+    """Whether each interval of linear fits with other noise each holds what is true."""
+    t, q, v, a = sums_of_sines(start, duration, seed=3)
+    tau = truth.inverse_dynamics(q, v, a)
+    size = noise * np.abs(tau).max(axis=0)
+    hits = []
+    for seed in range(fits):
+        more = size * np.random.default_rng(seed).standard_normal(tau.shape)
+        data = Measurement.of_motion(start, t, q, v, a, tau + more)
+        hits.append(held(partial(fit_linear, start, data), truth))
+    return np.array(hits)
+
+
+def test_intervals_of_a_rigid_arm_with_two_joints_cover():
+    start = load("two_link")
+    friction = {f"{joint}/{part}": 0.5 for joint in ("shoulder", "elbow") for part in ("damping", "friction")}
+    truth = other_numbers(start).with_parameters(friction)
+    check(noisy_fits(start, truth, 3.0, 0.01, 190))
+
+
 @pytest.mark.slow
 def test_intervals_of_a_rigid_arm_with_seven_joints_cover():
     start = load("seven_joint_arm")
-    truth = other_numbers(start)
-    t, q, v, a = sums_of_sines(start, 8.0, seed=3)
-    tau = truth.inverse_dynamics(q, v, a)
-    size = 0.01 * np.abs(tau).max(axis=0)
-    hits = []
-    for seed in range(400):
-        noise = size * np.random.default_rng(seed).standard_normal(tau.shape)
-        data = Measurement.of_motion(start, t, q, v, a, tau + noise)
-        hits.append(held(partial(fit_linear, start, data), truth))
-    check(np.array(hits))
+    check(noisy_fits(start, other_numbers(start), 8.0, 0.01, 400))
 
 
 def shaking(t, q, v):

@@ -38,10 +38,13 @@ def nearest_values(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return np.asarray(scale[:, None] * np.linalg.pinv(scaled))
 
 
-def physical_values(bodies: Bodies, base: BaseParameters, estimate: Estimate) -> tuple[np.ndarray, Estimate]:
-    """Numbers (np,) that bodies and joints can have, and the estimate with the weights that they ask for:
-    an effort that they fit worse than plain least squares do counts less. Where plain least squares leave no
-    more of an effort than was measured, they do neither.
+def physical_values(
+    bodies: Bodies, base: BaseParameters, estimate: Estimate
+) -> tuple[np.ndarray, np.ndarray, Estimate]:
+    """Numbers (np,) that bodies and joints can have, base parameters (nb,) of the least residual, and the
+    estimate with the weights that such numbers ask for: an effort that they fit worse than plain least
+    squares do counts less. Where plain least squares leave no more of an effort than was measured, they do
+    neither.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def physical_values(bodies: Bodies, base: BaseParameters, estimate: Estimate) ->
     now = estimate
     plain = np.maximum(estimate.left(estimate.beta), np.maximum(estimate.sigma, ROUNDING * estimate.sizes))
     for _ in range(MOST_ROUNDS):
-        values = _best(bodies, base, now, ())
+        values, best = _best(bodies, base, now, ())
         left = estimate.left(base.of(values))
         sigma = estimate.raised(left / plain)
         if np.all(np.abs(np.log(sigma / now.sigma)) <= np.log(RAISED)):
@@ -61,28 +64,29 @@ def physical_values(bodies: Bodies, base: BaseParameters, estimate: Estimate) ->
     if np.any(worse[: estimate.efforts]):
         limited = np.flatnonzero(plain[: estimate.efforts] <= estimate.sizes[: estimate.efforts])
         with suppress(ConvergenceError):
-            values = _best(bodies, base, now, limited[estimate.sizes[limited] > 0.0].tolist())
-    return values, now
+            values, best = _best(bodies, base, now, limited[estimate.sizes[limited] > 0.0].tolist())
+    return values, best, now
 
 
-def _best(bodies: Bodies, base: BaseParameters, estimate: Estimate, limited: Sequence[int]) -> np.ndarray:
-    """Numbers (np,) with the least residual, and of those the nearest to the former ones; the efforts in
-    `limited` are left with no more than was measured."""
+def _best(
+    bodies: Bodies, base: BaseParameters, estimate: Estimate, limited: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers (np,) nearest to the former ones of those with nearly the least residual, and base parameters
+    with the least one; the efforts in `limited` are left with no more than was measured."""
     gain = nearest_values(base.matrix, bodies.scale)
     nearest = bodies.before + gain @ (estimate.beta - base.of(bodies.before))
     if bodies.are_physical(nearest) and not limited:
-        return bodies.clipped(nearest)
+        return bodies.clipped(nearest), estimate.beta
     size = np.sqrt(estimate.counts.sum())
     programme = _Programme.of(bodies, base, estimate, nearest, gain, size, limited)
     for margin in MARGINS:
         found = None if limited else programme.nearest(SLACK, 0.0, margin)
-        if found is None:
-            best = programme.least(margin)
-            if best is None:
-                continue
+        if found is not None:
+            return found, estimate.beta
+        best = programme.least(margin)
+        if best is not None:
             found = programme.nearest(SLACK, best[1], MARGINS[-1])
-            found = best[0] if found is None else found
-        return found
+            return best[0] if found is None else found, base.of(best[0])
     raise ConvergenceError("no numbers that bodies and joints can have were found near those of the data")
 
 

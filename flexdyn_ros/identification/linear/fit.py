@@ -104,7 +104,8 @@ def fit_linear(
     Returns
     -------
     Identified
-        table and covariance are of the base parameters; `values` are all numbers of the robot that changed.
+        table and covariance are of the base parameters with the least residual; `values` are all numbers of
+        the robot that changed, `deviations` count how far these are from the least residual.
 
     Raises
     ------
@@ -135,19 +136,22 @@ def fit_linear(
     chosen, gain = base.parameters, nearest_values(base.matrix, bodies.scale)
     before = bodies.before
     found = nearest = before + gain @ (plain.beta - base.of(before))
-    estimate = plain
+    best, estimate = plain.beta, plain
     if consistent or bounds:
-        found, estimate = physical_values(bodies, base, plain)
+        found, best, estimate = physical_values(bodies, base, plain)
         found = _without_rounding(bodies, base, found)
     covariance = estimate.covariance
+    # numbers nearer to the former ones are as uncertain as they are far from those with the least residual
+    away = base.of(found) - best
+    uncertain = covariance + np.outer(away, away)
     names = [p.name for p in chosen]
     values = dict(zip(names, found.tolist(), strict=True))
-    deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, uncertain, gain).clip(0.0))
     samples = rows.samples(robot, found)
     identified = Identified(
         # what plain least squares find need not pass the checks of `with_parameters`
         robot=model.robot_with({n: x for n, x in values.items() if not is_added(n)}, checked=consistent),
-        table=table_of(base.short_names, base.of(found), covariance, base.of(before), base.units, base.names),
+        table=table_of(base.short_names, best, covariance, base.of(before), base.units, base.names),
         covariance=covariance,
         residuals=samples.measured - samples.predicted,
         values=values,
