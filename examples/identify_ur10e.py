@@ -58,6 +58,8 @@ def main(folder, report=None):
         print(f"{name.removesuffix('.effort'):20s} {told}, plain least squares {plain.rms[name]:6.3f} N m")
     cost = np.sqrt(np.nanmean(found.residuals**2) / np.nanmean(plain.residuals**2)) - 1.0
     print(f"physical inertias raise the residual by {100 * cost:.2f} %")
+    masses = [value for name, value in found.values.items() if name.endswith("/mass")]
+    print(f"masses of the links {np.round(masses, 1)}, {sum(masses):.1f} kg in all")
     if report:
         print("wrote", found.report(report, "examples/identify_ur10e.py"))
 

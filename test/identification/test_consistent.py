@@ -197,3 +197,18 @@ def test_all_efforts_of_the_opposite_sign_are_left_over_and_the_reason_is_told()
     assert "an inertia of a that no mass has" in reason
     assert "plain least squares" in reason
     assert "opposite sign" in reason
+
+
+def test_numbers_stay_near_where_the_data_ask_for_what_no_body_can_have():
+    """Rotors below zero: the residual would fall a little more with masses of tonnes, without any end."""
+    start = load("seven_joint_arm")
+    t, q, v, a = sums_of_sines(start, 3.0)
+    tau = other_numbers(start).inverse_dynamics(q, v, a)
+    tau = tau - 0.1 * np.abs(tau).max(axis=0) / np.abs(a).max(axis=0) * a
+    tau = tau + 0.02 * tau.std(axis=0) * np.random.default_rng(3).standard_normal(tau.shape)
+    data = Measurement.of_motion(start, t, q, v, a, tau)
+    found = fitted(start, data)
+    masses = [(p.name, p.value) for p in start.parameters if p.name.endswith("/mass")]
+    total = sum(mass for _, mass in masses)
+    assert sum(found.values[name] for name, _ in masses) < 1.5 * total
+    assert any("the data ask for" in text and "/rotor" in text for text in found.warnings)

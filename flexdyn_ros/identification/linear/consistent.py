@@ -22,8 +22,9 @@ from flexdyn_ros.identification.linear.least_squares import Estimate
 
 #: least eigenvalues of the scaled pseudo-inertias that are asked for, the first that can be had
 MARGINS = (1e-6, 1e-8)
-#: share by which the residual may exceed the least one for numbers that are nearer to the former ones
-SLACK = 1e-4
+#: shares by which the residual may exceed the least one for numbers that are nearer to the former ones, the
+#: first with which the solver ends
+SLACKS = (1e-4, 1e-3, 1e-2)
 #: weights of efforts change where what bodies can have leaves this share more than plain least squares, and
 #: more than rounding, a share of the effort
 RAISED, ROUNDING = 1.1, 1e-8
@@ -80,13 +81,14 @@ def _best(
     size = np.sqrt(estimate.counts.sum())
     programme = _Programme.of(bodies, base, estimate, nearest, gain, size, limited)
     for margin in MARGINS:
-        found = None if limited else programme.nearest(SLACK, 0.0, margin)
+        found = None if limited else programme.nearest(SLACKS[0], 0.0, margin)
         if found is not None:
             return found, estimate.beta
         best = programme.least(margin)
         if best is not None:
-            found = programme.nearest(SLACK, best[1], MARGINS[-1])
-            return best[0] if found is None else found, base.of(best[0])
+            tried = (programme.nearest(slack, best[1], margin) for slack in SLACKS)
+            found = next((values for values in tried if values is not None), best[0])
+            return found, base.of(best[0])
     raise ConvergenceError("no numbers that bodies and joints can have were found near those of the data")
 
 
