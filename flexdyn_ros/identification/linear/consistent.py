@@ -26,8 +26,9 @@ MARGINS = (1e-6, 1e-8)
 #: first with which the solver ends
 SLACKS = (1e-4, 1e-3, 1e-2)
 #: weights of efforts change where what bodies can have leaves this share more than plain least squares, and
-#: more than rounding, a share of the effort
-RAISED, ROUNDING = 1.1, 1e-8
+#: more than rounding, a share of the effort; where an effort is left with more than was measured, deviations
+#: are at least this share of the efforts
+RAISED, ROUNDING, BALANCED = 1.1, 1e-8, 0.01
 #: rounds of weights; rounds of one optimum, the share of the expected size below which it is solved again,
 #: and the factor by which a larger one is expected where the solver fails
 MOST_ROUNDS, MOST_SCALES, SMALL, FURTHER = 8, 6, 0.3, 1e3
@@ -52,17 +53,20 @@ def physical_values(
     ConvergenceError
         If there are none.
     """
-    now = estimate
-    plain = np.maximum(estimate.left(estimate.beta), np.maximum(estimate.sigma, ROUNDING * estimate.sizes))
+    now, floor = estimate, 0.0 * estimate.sizes
+    plain = np.maximum(estimate.left(estimate.beta), estimate.sigma)
     for _ in range(MOST_ROUNDS):
         values, best = _best(bodies, base, now, ())
         left = estimate.left(base.of(values))
-        sigma = estimate.raised(left / plain)
+        worse = ((left > estimate.sizes) & (plain <= estimate.sizes))[: estimate.efforts]
+        # no effort has next to no weight beside others that are known to rounding
+        floor = np.where(np.any(worse), BALANCED * estimate.sizes, floor)
+        shares = np.where(left > ROUNDING * estimate.sizes, left / plain, 1.0)
+        sigma = estimate.raised(shares, floor)
         if np.all(np.abs(np.log(sigma / now.sigma)) <= np.log(RAISED)):
             break
         now = estimate.weighted(sigma)
-    worse = (left > estimate.sizes) & (plain <= estimate.sizes)
-    if np.any(worse[: estimate.efforts]):
+    if np.any(worse):
         limited = np.flatnonzero(plain[: estimate.efforts] <= estimate.sizes[: estimate.efforts])
         with suppress(ConvergenceError):
             values, best = _best(bodies, base, now, limited[estimate.sizes[limited] > 0.0].tolist())

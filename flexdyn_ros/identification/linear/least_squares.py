@@ -157,9 +157,12 @@ class Estimate:
         sizes = [np.linalg.norm(F @ ends) for F in self.factors]
         return np.array(sizes) / np.sqrt(np.maximum(self.counts, 1))
 
-    def raised(self, shares: np.ndarray) -> np.ndarray:
-        """Deviations (k,) of the noise, times shares (k,) above 1; those of what is known stay."""
-        return np.where(np.arange(len(shares)) < self.efforts, self.sigma * np.maximum(shares, 1.0), 1.0)
+    def raised(self, shares: np.ndarray, floor: np.ndarray) -> np.ndarray:
+        """Deviations (k,) of the noise, times shares (k,) above 1, up to the size of the efforts, at least a
+        floor (k,); those of what is known stay."""
+        most = np.maximum(self.sizes, self.sigma)
+        found = np.maximum(np.minimum(self.sigma * np.maximum(shares, 1.0), most), floor)
+        return np.where(np.arange(found.size) < self.efforts, found, 1.0)
 
     def with_held(self, held: Mapping[int, float]) -> np.ndarray:
         """The base parameters (nb,) of least squares with some of them, by place, held."""
