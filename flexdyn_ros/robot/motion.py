@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.callbacks import Callback
-from flexdyn_ros.numerics.stepping.table import EXERT, motion_table
+from flexdyn_ros.numerics.stepping.table import ENERGIES, EXERT, LOAD, PREPARE, motion_table
 from flexdyn_ros.robot.coordinates import Coordinate
 
-__all__ = ["Lag", "Motion", "actuator_limits"]
+__all__ = ["Lag", "Motion", "actuator_limits", "shared_functions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,12 @@ class Motion:
     Parameters
     ----------
     robot : int
-        Address of the packed model, the first argument of the functions.
+        The first argument of the functions: the address of a head (numerics/verbs/head.py), or of whatever
+        else they take.
     functions : mapping from a place in the table of numerics/stepping/table.py to a Callback
     work_size : int
         float64 numbers of work memory; every simulation has its own.
-    place : callable (names of frames) -> (Motion, bodies (k,) int64, points (k, 3))
+    place : callable (names of frames) -> (Motion, bodies (k,) int64, points, rows of 3 or 4)
         Where wrenches on those frames act, as the function LOAD takes it, and the motion to use with them
         (another one where the model has to be cut there first).
     effort_limit, lower, upper : (nu,) arrays
@@ -108,6 +109,11 @@ class Motion:
     def table(self) -> np.ndarray:
         """Addresses of the functions, compiled now if need be."""
         return motion_table(self.functions)
+
+
+def shared_functions(entries: Any) -> dict[int, Callback]:
+    """What steps have from the functions of the verbs."""
+    return {PREPARE: entries.ready, ENERGIES: entries.energy, LOAD: entries.load}
 
 
 def actuator_limits(coordinates: Iterable[Coordinate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

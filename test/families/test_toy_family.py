@@ -33,10 +33,6 @@ from flexdyn_ros.numerics.stepping.table import (
     ENERGIES_SIGNATURE,
     LOAD,
     LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
 )
 
 _M = "float64[:,::1]"
@@ -64,11 +60,6 @@ def forward_dynamics_many(inertia, moment, q, tau, a):
     return 0
 
 
-@callback(PREPARE_SIGNATURE)
-def prepare(robot, work):
-    return 0
-
-
 @callback(ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """[m l^2 + extra] a = force - m g l sin q; robot holds (m l^2, m g l)."""
@@ -78,13 +69,8 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
-def losses(robot, work, t, q, v0, speed, mean):
-    return 0.0
-
-
 @callback(ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
+def energies(robot, work, q, v, out):
     numbers, energy = floats_at(robot, 2), floats_at(out, 3)
     energy[0] = 0.5 * numbers[0] * floats_at(v, 1)[0] ** 2
     energy[1], energy[2] = -numbers[1] * cos(floats_at(q, 1)[0]), 0.0
@@ -100,7 +86,7 @@ def load(robot, work, q, count, bodies, points, wrenches, force):
     return 0
 
 
-PENDULUM_MOTION = {PREPARE: prepare, ACCELERATE: accelerate, LOSSES: losses, ENERGIES: energies, LOAD: load}
+PENDULUM_MOTION = {ACCELERATE: accelerate, ENERGIES: energies, LOAD: load}
 '''
 
 FAMILY = '''

@@ -320,6 +320,11 @@ def _called(motion: Motion, place: int) -> Callable[..., Any]:
     return motion.functions[place].function
 
 
+def _prepare(motion: Motion, work: np.ndarray) -> None:
+    if at.PREPARE in motion.functions:
+        _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)
+
+
 def _without(given: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
     return {key: array for key, array in given.items() if key != name}
 
@@ -342,7 +347,7 @@ def accelerations(
 ) -> np.ndarray:
     """a (nv,) as the function ACCELERATE finds it; given: that of prescribed coordinates."""
     work, a = memory.room(np.zeros(motion.work_size)), memory.room(given)
-    _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)
+    _prepare(motion, work)
     q, v, force, extra = (memory.room(x) for x in (q, v, force, extra))
     addresses = (x.ctypes.data for x in (q, v, force, extra))
     _called(motion, at.ACCELERATE)(motion.robot, work.ctypes.data, 0.0, *addresses, h, a.ctypes.data)
@@ -352,10 +357,10 @@ def accelerations(
 def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Kinetic, gravity and elastic energy (3,)."""
     work, out = memory.room(np.zeros(motion.work_size)), memory.room(np.zeros(3))
-    _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)
+    _prepare(motion, work)
     q, v = memory.room(q), memory.room(v)
     addresses = (x.ctypes.data for x in (q, v, out))
-    _called(motion, at.ENERGIES)(motion.robot, work.ctypes.data, 0.0, *addresses)
+    _called(motion, at.ENERGIES)(motion.robot, work.ctypes.data, *addresses)
     return out
 
 

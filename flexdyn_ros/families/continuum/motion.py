@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.families.continuum.kernels import section as stops
-from flexdyn_ros.families.continuum.kernels.steps import CONTINUUM_MOTION, LAGGING_MOTION, slice_code
-from flexdyn_ros.families.continuum.kernels.views import work_size
-from flexdyn_ros.families.continuum.model import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
-from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits
+from flexdyn_ros.families.continuum.kernels import steps
+from flexdyn_ros.families.continuum.model import ATMOSPHERE, SoftArm
+from flexdyn_ros.numerics.stepping.table import ACCELERATE, ACTUATE, LOSSES
+from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits, shared_functions
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.continuum.robot import ContinuumFunctions
 
 
-def continuum_motion(
-    arm: SoftArm, packed: PackedArm, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
-) -> Motion:
-    """Motion of an arm that `packed` holds."""
+def continuum_motion(functions: ContinuumFunctions) -> Motion:
+    """Motion of an arm."""
+    arm = functions.arm
     effort_limit, lower, upper = actuator_limits(arm.coordinates)
     lag = supply_lag(arm)
+    own = {ACCELERATE: steps.accelerate, LOSSES: steps.losses} | (
+        {} if lag is None else {ACTUATE: steps.supply}
+    )
     return Motion(
-        robot=packed.address,
-        functions=CONTINUUM_MOTION if lag is None else LAGGING_MOTION,
-        work_size=work_size(len(arm.sections)),
-        place=place,
+        robot=functions.moving.address,
+        functions=shared_functions(functions.entries) | own,
+        work_size=functions.memory.floats.size,
+        place=functions.place,
         effort_limit=effort_limit,
         lower=lower,
         upper=upper,
@@ -34,7 +39,7 @@ def continuum_motion(
         actuators=None if lag is None else lag.memory,
         lag=lag,
         switches=(stops.__name__,),
-        keep=packed,
+        keep=functions,
     )
 
 
@@ -50,10 +55,3 @@ def supply_lag(arm: SoftArm) -> Lag | None:
             highest = np.inf if p.maximum is None else p.maximum
             rows[:, i] = p.time_constant, -p.area * ATMOSPHERE, p.area * (highest - ATMOSPHERE)
     return Lag(*np.repeat(rows, 3, axis=1)) if rows[0].any() else None
-
-
-def slice_points(frames: Iterable[SectionFrame]) -> tuple[np.ndarray, np.ndarray]:
-    """Bodies (k,) and points (k, 3) by which the steps know frames."""
-    chosen = tuple(frames)
-    bodies = np.array([slice_code(f.section, f.eta) for f in chosen], dtype=np.int64)
-    return bodies, np.array([f.placement.p for f in chosen], dtype=np.float64).reshape(len(chosen), 3)

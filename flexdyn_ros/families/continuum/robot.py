@@ -291,15 +291,13 @@ class ContinuumFunctions(EntryFunctions):
         """What steps in time need of the arm: compiled, implicit in springs and dampers."""
         from flexdyn_ros.families.continuum.motion import continuum_motion
 
-        return continuum_motion(self.arm, self.packed, self._place)
+        return continuum_motion(self)
 
-    def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+    def place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Where the steps let wrenches on frames act."""
-        from flexdyn_ros.families.continuum.motion import slice_points
-
         motion = self.robot.motion
         assert motion is not None
-        return motion, *slice_points(self._frame(name) for name in names)
+        return motion, *self.points(tuple(names))
 
     # ---- behind the verbs ----
 

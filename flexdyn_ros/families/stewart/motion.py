@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.families.stewart.kernels.steps import (
-    HYDRAULIC_MOTION,
-    PLATFORM_MOTION,
-)
-from flexdyn_ros.families.stewart.kernels.views import LEGS, WORK_NUMBERS
+from flexdyn_ros.families.stewart.kernels.steps import HYDRAULIC_MOTION, PLATFORM_MOTION
+from flexdyn_ros.families.stewart.kernels.views import LEGS
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, forces
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_NUMBERS,
@@ -20,25 +15,20 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_STATES,
     PARAMETER_COUNT,
 )
+from flexdyn_ros.numerics.stepping.table import ENERGIES
 from flexdyn_ros.robot.motion import Motion
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.stewart.packed import PackedPlatform
-    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+    from flexdyn_ros.families.stewart.robot import PlatformFunctions
 
 
-def platform_motion(
-    description: RobotDescription,
-    packed: PackedPlatform,
-    hydraulics: Hydraulics | None,
-    effort_limit: np.ndarray,
-    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
-) -> Motion:
+def platform_motion(functions: PlatformFunctions) -> Motion:
     """Motion of a platform; efforts act along the legs, whose lengths the servos and stops see.
 
     With hydraulics the memory of the actuators holds the cylinders; they are out of use (efforts are forces
     on the rods) until somebody sets their mode (simulation/steps/fused_hydraulics.py).
     """
+    description, hydraulics = functions.description, functions.hydraulics
     assert description.platform is not None
     sliders = [description.joint(leg.slider) for leg in description.platform.legs]
     shortest = np.array([joint.xyz[2] for joint in sliders])
@@ -51,17 +41,18 @@ def platform_motion(
             parameters[:] = hydraulics.model.parameters
         return memory
 
+    own = PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION
     return Motion(
-        robot=packed.address,
-        functions=PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION,
-        work_size=WORK_NUMBERS,
-        place=place,
-        effort_limit=effort_limit,
+        robot=functions.moving.address,
+        functions={ENERGIES: functions.entries.energy} | own,
+        work_size=functions.memory.floats.size,
+        place=functions.place,
+        effort_limit=functions.effort_limits,
         lower=shortest,
         upper=shortest + stroke,
         stiffness=np.zeros(6),
         damping=np.zeros(6),
         actuators=None if hydraulics is None else actuators,
         switches=() if hydraulics is None else (cylinder.__name__, forces.__name__),
-        keep=(packed, hydraulics),
+        keep=functions,
     )

@@ -180,11 +180,9 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         """Compiled fixed steps."""
         from flexdyn_ros.families.stewart.motion import platform_motion
 
-        return platform_motion(
-            self.description, self.packed, self.hydraulics, self.effort_limits, self._place
-        )
+        return platform_motion(self)
 
-    def _place(self, wanted: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+    def place(self, wanted: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Where wrenches on frames act, for the fixed steps."""
         motion = self.robot.motion
         assert motion is not None

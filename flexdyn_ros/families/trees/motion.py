@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.model import RigidTree
-from flexdyn_ros.robot.motion import Motion, actuator_limits
+from flexdyn_ros.numerics.stepping.table import ACCELERATE, LOSSES
+from flexdyn_ros.robot.motion import Motion, actuator_limits, shared_functions
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.robot import TreeFunctions
 
 
-def tree_motion(
-    tree: RigidTree, packed: Any, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
-) -> Motion:
-    """Motion of a tree that `packed` holds."""
+def tree_motion(functions: TreeFunctions) -> Motion:
+    """Motion of a tree."""
+    tree = functions.tree
     m = tree.model
     if tree.flexible is None:
-        from flexdyn_ros.families.trees.rigid.kernels.steps import (
-            DENSE_RIGID_MOTION,
-            RIGID_MOTION,
-            rigid_steps_size,
-        )
-
-        functions = DENSE_RIGID_MOTION if tree.has_mimic else RIGID_MOTION
-        size = rigid_steps_size(m.nb, m.nq, m.nv, tree.has_mimic)
+        from flexdyn_ros.families.trees.rigid.kernels import steps
     else:
-        from flexdyn_ros.families.trees.flexible.kernels.steps import (
-            DENSE_FLEXIBLE_MOTION,
-            FLEXIBLE_MOTION,
-            flexible_steps_size,
-        )
-
-        functions = DENSE_FLEXIBLE_MOTION if tree.has_mimic else FLEXIBLE_MOTION
-        size = flexible_steps_size(packed.numbers, m.nv, tree.has_mimic)
+        from flexdyn_ros.families.trees.flexible.kernels import steps  # type: ignore[no-redef]
+    accelerate = steps.accelerate_densely if tree.has_mimic else steps.accelerate
+    own = {ACCELERATE: accelerate, LOSSES: steps.losses}
     stiffness, damping = _joint_forces(m)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
+    dense = m.nv * (m.nv + 1) if tree.has_mimic else 0
     links = () if tree.flexible is None else tree.flexible.links
     return Motion(
-        robot=packed.address,
-        functions=functions,
-        work_size=size,
-        place=place,
+        robot=functions.moving.address,
+        functions=shared_functions(functions.entries) | own,
+        work_size=functions.memory.floats.size + dense,
+        place=functions.place,
         stiffness=stiffness,
         damping=damping,
         modal=tuple((link.v, link.stiffness, link.damping) for link in links),
         stiff=tree.flexible is not None,
-        keep=packed,
+        keep=functions,
         effort_limit=effort_limit,
         lower=lower,
         upper=upper,

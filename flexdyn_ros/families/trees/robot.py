@@ -167,7 +167,7 @@ class TreeFunctions(EntryFunctions):
         """What fixed compiled steps need."""
         from flexdyn_ros.families.trees.motion import tree_motion
 
-        return tree_motion(self.tree, self.packed, self.place)
+        return tree_motion(self)
 
     def place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""

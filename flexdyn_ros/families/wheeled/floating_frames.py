@@ -20,7 +20,7 @@ from flexdyn_ros.families.wheeled.packed_wheels import PackedMobile
 from flexdyn_ros.robot.motion import Motion
 
 #: entries of the general tree that wheels leave as they are
-_GEOMETRY = ("frames", "jacobian", "jacobian_rate", "momenta")
+_GEOMETRY = ("frames", "jacobian", "jacobian_rate", "momenta", "load")
 
 
 class Rolling:
@@ -62,14 +62,10 @@ class Rolling:
             )
 
             self.packed.keep_table(general.table(), general.work_size)
-            size = wheeled_steps_size(general.work_size, self._count, self._nv)
-            return replace(
-                general, functions=WHEELED_MOTION, work_size=size, losses_follow=True, keep=self.packed
-            )
-        from flexdyn_ros.families.wheeled.kernels.steps import MOBILE_MOTION
-        from flexdyn_ros.numerics.stepping.table import LOAD
+            own, size = WHEELED_MOTION, wheeled_steps_size(general.work_size, self._count, self._nv)
+        else:
+            from flexdyn_ros.families.wheeled.kernels.steps import MOBILE_MOTION
 
-        functions = MOBILE_MOTION | {LOAD: general.functions[LOAD]}
-        # the last number is the power that the road gives
-        size = max(general.work_size, self.packed.numbers) + 1
-        return replace(general, functions=functions, work_size=size, losses_follow=True, keep=self.packed)
+            # the last number is the power that the road gives
+            own, size = MOBILE_MOTION, max(general.work_size, self.packed.numbers) + 1
+        return replace(general, functions=general.functions | own, work_size=size, losses_follow=True)

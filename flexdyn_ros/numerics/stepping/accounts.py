@@ -29,22 +29,22 @@ SHARE, LEAST = 0.02, 0.01
 
 
 @kernel
-def begin_accounts(steps, t, control):
+def begin_accounts(steps, control):
     """Note the energies where the run begins."""
     if control[ACCEPTED] + control[REJECTED] == 0.0:
-        control[BEGUN], control[MADE] = balanced_energy(steps, t), 0.0
+        control[BEGUN], control[MADE] = balanced_energy(steps), 0.0
 
 
 @kernel
-def balanced_energy(steps, t):
+def balanced_energy(steps):
     """Energies less work done, which errors alone change; memory.energies holds its parts."""
     memory = open_steps(steps)
     account = memory.account
-    return total_energy(steps, t, memory.q, memory.v) - account[WORK_DONE] + account[DISSIPATED]
+    return total_energy(steps, memory.q, memory.v) - account[WORK_DONE] + account[DISSIPATED]
 
 
 @kernel
-def look_at_energies(steps, t, every, control):
+def look_at_energies(steps, every, control):
     """Let accounts have errors of the relative tolerance times the largest kinetic energy so far, and note
     what errors have made.
 
@@ -52,7 +52,7 @@ def look_at_energies(steps, t, every, control):
     """
     if control[ACCEPTED] > SELDOM and control[ACCEPTED] % every != 0.0:
         return
-    made = balanced_energy(steps, t) - control[BEGUN]
+    made = balanced_energy(steps) - control[BEGUN]
     note_energies(open_steps(steps).energies, made, control)
 
 
@@ -83,13 +83,13 @@ def strictness(control):
 
 
 @kernel
-def made_until(steps, t, control, y):
-    """Energy [J] that errors have made at the end t of a step to the state y, whose own is kept."""
+def made_until(steps, control, y):
+    """Energy [J] that errors have made at the end of a step to the state y, whose own is kept."""
     memory, chart = open_steps(steps), open_chart(steps)
     nv, account = memory.nv, memory.account
     move(chart, memory.q0, window(y, 0, nv), 1.0, memory.q2)
     work = account[WORK_DONE] - account[DISSIPATED] + y[2 * nv] - y[2 * nv + 1]
-    return total_energy(steps, t, memory.q2, window(y, nv, nv)) - work - control[BEGUN]
+    return total_energy(steps, memory.q2, window(y, nv, nv)) - work - control[BEGUN]
 
 
 @kernel

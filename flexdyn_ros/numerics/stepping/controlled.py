@@ -271,7 +271,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.drive[i] = memory.tau[i]
         memory.clipped[i] = 0
         memory.saturated[i] = 0
-    begin_accounts(steps, t, control)
+    begin_accounts(steps, control)
     begin_step(memory)
     rates_at(steps, t, memory.zeros, memory.v0, work[0])
     control[EVALUATIONS] += 1.0
@@ -337,7 +337,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[DISSIPATED] += y[2 * nv + 1]
         work[0, 2 * nv], work[0, 2 * nv + 1] = work[STAGES - 1, 2 * nv], work[STAGES - 1, 2 * nv + 1]
         control[ACCEPTED] += 1.0
-        look_at_energies(steps, next_t, SELDOM if stiff else OFTEN, control)
+        look_at_energies(steps, SELDOM if stiff else OFTEN, control)
         # a step that the end cut short says little of the next one
         h = max(h * share, wanted) if h < wanted else h * share
         t = next_t

@@ -48,36 +48,36 @@ RANK = 3
 
 
 @kernel
-def energies_of(steps, t, q, v, out):
+def energies_of(steps, q, v, out):
     """out (3,) = kinetic, gravity and elastic energy at (q, v) [J]."""
     head = header_of(steps)
-    arguments = (head[S_ROBOT], head[S_WORK], t, address_of(q), address_of(v), address_of(out))
+    arguments = (head[S_ROBOT], head[S_WORK], address_of(q), address_of(v), address_of(out))
     call_energies(table_at(head[S_TABLE])[ENERGIES], arguments)
 
 
 @kernel
-def total_energy(steps, t, q, v):
+def total_energy(steps, q, v):
     """Energy at (q, v)."""
     out = open_steps(steps).energies
-    energies_of(steps, t, q, v, out)
+    energies_of(steps, q, v, out)
     return out[0] + out[1] + out[2]
 
 
 @kernel
-def slope_of_potential(steps, t, q, y):
+def slope_of_potential(steps, q, y):
     """Change of gravity and of elastic energy along y (nv,) to first order: a pair."""
     memory, chart = open_steps(steps), open_chart(steps)
     out = memory.energies
     move(chart, q, y, 1.0, memory.q3)
-    energies_of(steps, t, memory.q3, memory.zeros, out)
+    energies_of(steps, memory.q3, memory.zeros, out)
     gravity, elastic = out[1], out[2]
     move(chart, q, y, -1.0, memory.q3)
-    energies_of(steps, t, memory.q3, memory.zeros, out)
+    energies_of(steps, memory.q3, memory.zeros, out)
     return 0.5 * (gravity - out[1]), 0.5 * (elastic - out[2])
 
 
 @kernel
-def book_euler(steps, t, q0, q1, mean, account0, account1):
+def book_euler(steps, q0, q1, mean, account0, account1):
     """Add what a linearly implicit Euler step from q0 to q1 took; mean (nv,) = h times its mean velocity.
 
     It takes the family's elastic forces at its end if the method is implicit in them, others at its start.
@@ -87,13 +87,13 @@ def book_euler(steps, t, q0, q1, mean, account0, account1):
         return
     memory = open_steps(steps)
     out = memory.energies
-    gravity, elastic = slope_of_potential(steps, t, q0, mean)
+    gravity, elastic = slope_of_potential(steps, q0, mean)
     if head[S_METHOD] == ROSENBROCK:
-        _, elastic = slope_of_potential(steps, t, q1, mean)
+        _, elastic = slope_of_potential(steps, q1, mean)
     taken = gravity + elastic
-    energies_of(steps, t, q0, memory.zeros, out)
+    energies_of(steps, q0, memory.zeros, out)
     taken += out[1] + out[2]
-    energies_of(steps, t, q1, memory.zeros, out)
+    energies_of(steps, q1, memory.zeros, out)
     account1[NUMERICAL] = account0[NUMERICAL] + taken - out[1] - out[2]
 
 
@@ -114,13 +114,13 @@ def gather_stage(steps, j, rate, a):
 
 
 @kernel
-def book_rk4(steps, t, h):
+def book_rk4(steps, h):
     """Add what the Runge-Kutta step from q0, v0 took, after `gather_stage` of all stages."""
     if header_of(steps)[S_DEFECT] == 0:
         return
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
-    here = total_energy(steps, t, memory.q0, memory.zeros)
+    here = total_energy(steps, memory.q0, memory.zeros)
     taken = 0.0
     for k in range(RANK):
         x = window(memory.stages, 2 * k * nv, nv)
@@ -131,6 +131,6 @@ def book_rk4(steps, t, h):
         norm = -2.0 * here
         for sign in (1.0, -1.0):
             move(chart, memory.q0, x, sign * h, memory.q3)
-            norm += total_energy(steps, t, memory.q3, y)
+            norm += total_energy(steps, memory.q3, y)
         taken += 0.5 * RK4_VALUES[k] * norm
     memory.account1[NUMERICAL] = memory.account[NUMERICAL] + taken

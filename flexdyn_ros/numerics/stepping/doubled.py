@@ -127,7 +127,7 @@ def run_to(
     row, taken = 0, 0
     status = places.DONE
     rejected = False
-    begin_accounts(steps, t, control)
+    begin_accounts(steps, control)
     while t < end and status == places.DONE:
         until = times[row] if row < times.size else end
         H = min(H, control[places.LARGEST])
@@ -168,7 +168,7 @@ def run_to(
         rejected = False
         t = until if h == until - t else t + h
         control[places.ACCEPTED] += 1.0
-        look_at_energies(steps, t, 1.0, control)
+        look_at_energies(steps, 1.0, control)
         if row < times.size and times[row] == t:
             q[row], v[row], effort[row] = memory.q, memory.v, memory.effort
             account[row, 0], account[row, 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]

@@ -82,7 +82,7 @@ def step_rk4(steps, t, h):
         memory.account1[WORK_DONE] += weight * memory.account2[0]
         memory.account1[DISSIPATED] += weight * memory.account2[1]
     move(chart, memory.q0, sum_q, 1.0, memory.q1)
-    book_rk4(steps, t, h)
+    book_rk4(steps, h)
     for i in range(nv):
         memory.v1[i] = memory.v0[i] + sum_v[i]
     for i in range(memory.nu):

@@ -144,7 +144,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
     row, taken = 0, 0
     rejected = False
     status = places.DONE
-    begin_accounts(steps, t, control)
+    begin_accounts(steps, control)
     begin_step(memory)
     while t < end and status == places.DONE:
         until = times[row] if row < times.size else end
@@ -173,7 +173,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             if work_now < (0.9 if j > 1 else 1.0) * best_work:
                 best, best_work, longest = j, work_now, allowed
             if error <= 1.0 and j >= aim - 1:
-                made = made_until(steps, t + h, control, work[0])
+                made = made_until(steps, control, work[0])
                 if j < last and not may_make(control, memory.energies, made):
                     continue
                 accepted = j

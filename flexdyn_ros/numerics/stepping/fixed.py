@@ -15,10 +15,9 @@ from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from . import memory as at
 from .defect import energies_of
 from .explicit import step_rk4, step_staggered
-from .forces import actuate, explicit_rates, observe, penetration
+from .forces import actuate, explicit_rates, observe, penetration, prepare
 from .implicit import step_euler, step_rosenbrock
 from .memory import header_of, open_steps
-from .table import PREPARE, call_prepare, table_at
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
@@ -114,10 +113,10 @@ def check_state(memory):
 
 
 @kernel
-def look_around(steps, t):
+def look_around(steps):
     """Energies of the state, and which positions are beyond their limits."""
     memory = open_steps(steps)
-    energies_of(steps, t, memory.q, memory.v, memory.account[at.KINETIC : at.ELASTIC + 1])
+    energies_of(steps, memory.q, memory.v, memory.account[at.KINETIC : at.ELASTIC + 1])
     observe(steps, memory.q, memory.v)
     for i in range(memory.nu):
         memory.at_stop[i] = 1 if penetration(memory, i, memory.position[i]) != 0.0 else 0
@@ -126,22 +125,20 @@ def look_around(steps, t):
 @entry("int64(int64)")
 def prepare_memory(steps):
     """Make the work memory ready and leave the state alone."""
-    head = header_of(steps)
-    return call_prepare(table_at(head[at.S_TABLE])[PREPARE], (head[at.S_ROBOT], head[at.S_WORK]))
+    return prepare(steps)
 
 
 @entry("int64(int64, float64)")
 def prepare_steps(steps, t):
     """Make the work arrays ready, and write a and the energies of the state; NOT_FINITE if a is not."""
-    head = header_of(steps)
     memory = open_steps(steps)
-    call_prepare(table_at(head[at.S_TABLE])[PREPARE], (head[at.S_ROBOT], head[at.S_WORK]))
+    prepare(steps)
     for i in range(memory.nu):
         memory.drive[i] = memory.tau[i]
         memory.clipped[i] = 0
         memory.saturated[i] = 0
     explicit_rates(steps, t, memory.q, memory.v, memory.a, memory.effort, memory.account2)
-    look_around(steps, t)
+    look_around(steps)
     s = 0.0
     for i in range(memory.nv):
         s += memory.a[i] - memory.a[i]
@@ -159,7 +156,7 @@ def advance(steps, t, n, h):
     while done < n and status == OK:
         status = take_step(steps, t + done * h, h)
         done += status == OK
-    look_around(steps, t + done * h)
+    look_around(steps)
     return status + 4 * done
 
 
@@ -199,7 +196,7 @@ def record_steps(steps, t, every, h, q, v, effort, account):
             q[s, i] = memory.q[i]
         account[s, 0], account[s, 1] = memory.account[at.WORK_DONE], memory.account[at.DISSIPATED]
         account[s, 3] = memory.account[at.NUMERICAL]
-    look_around(steps, t + done * h)
+    look_around(steps)
     return status + 4 * done
 
 

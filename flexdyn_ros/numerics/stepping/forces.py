@@ -33,10 +33,19 @@ from .table import (
     call_load,
     call_losses,
     call_observe,
+    call_prepare,
     call_provide,
     call_supply,
     table_at,
 )
+
+
+@kernel
+def prepare(steps):
+    """Make the work memory ready."""
+    head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.PREPARE]
+    return 0 if function == 0 else call_prepare(function, (head[S_ROBOT], head[S_WORK]))
 
 
 @kernel
@@ -64,6 +73,9 @@ def losses(steps, t, q, v0, speed, mean):
     With one array for v0, speed and mean only right after `accelerate` at the same q and v.
     """
     head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.LOSSES]
+    if function == 0:
+        return 0.0
     arguments = (
         head[S_ROBOT],
         head[S_WORK],
@@ -73,7 +85,7 @@ def losses(steps, t, q, v0, speed, mean):
         address_of(speed),
         address_of(mean),
     )
-    return call_losses(table_at(head[S_TABLE])[table.LOSSES], arguments)
+    return call_losses(function, arguments)
 
 
 @kernel

@@ -34,7 +34,7 @@ def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort)
     move(open_chart(steps), q0, v1, h, q1)
     nv = v0.size
-    book_euler(steps, t, q0, q1, window(open_steps(steps).stage, 7 * nv, nv), account0, account1)
+    book_euler(steps, q0, q1, window(open_steps(steps).stage, 7 * nv, nv), account0, account1)
 
 
 @kernel
@@ -170,8 +170,8 @@ def halve_and_extrapolate(steps, t, h):
     books = header_of(steps)[at.S_DEFECT] != 0
     if books:
         # what the energies of the results leave of the same combination of energies
-        combined = 2.0 * total_energy(steps, t + h, memory.q1, memory.v1)
-        combined -= total_energy(steps, t + h, memory.q2, memory.v2)
+        combined = 2.0 * total_energy(steps, memory.q1, memory.v1)
+        combined -= total_energy(steps, memory.q2, memory.v2)
     for i in range(memory.nu):
         memory.effort1[i] += effort[i] - memory.effort2[i]
     for i in range(nv):
@@ -182,7 +182,7 @@ def halve_and_extrapolate(steps, t, h):
     displacement(chart, memory.zeros, memory.q2, memory.q1, d)
     move(chart, memory.q1, d, 1.0, memory.q1)
     if books:
-        memory.account1[at.NUMERICAL] += combined - total_energy(steps, t + h, memory.q1, memory.v1)
+        memory.account1[at.NUMERICAL] += combined - total_energy(steps, memory.q1, memory.v1)
 
 
 @kernel

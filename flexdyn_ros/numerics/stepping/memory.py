@@ -118,7 +118,7 @@ class StepMemory(NamedTuple):
     free : int64 (3 (f + 1),), for numerics/algebra/manifold.py: types, indices in q and v of f free bodies
     after a
         body 0
-    bodies (k,) int64, points (k, 3), wrenches (k, 6), flat : external wrenches, world axes
+    bodies (k,) int64, points (k, 3) or (k, 4), wrenches (k, 6), flat : external wrenches, world axes
     """
 
     nq: int
@@ -217,7 +217,7 @@ def open_steps(address):
     f = floats_at(head[S_FLOATS], c + 3 * ACCOUNT + ENERGY)
     i = ints_at(head[S_INTS], 2 * n + 3 * m + 3 * nb)
     k = head[S_WRENCHES]
-    loads = floats_at(head[S_LOADS], 9 * k)
+    loads = floats_at(head[S_LOADS], 10 * k)
     return StepMemory(
         p,
         n,
@@ -269,6 +269,6 @@ def open_steps(address):
         window(i, 3 * m + n, n),
         window(i, 3 * m + 2 * n, 3 * nb),
         ints_at(head[S_BODIES], k),
-        window(loads, 0, 3 * k),
-        window(loads, 3 * k, 6 * k),
+        window(loads, 6 * k, 4 * k),
+        window(loads, 0, 6 * k),
     )

@@ -2,9 +2,10 @@
 
 The stepping kernels (numerics/stepping/fixed.py) are compiled once. Whatever knows the family - its equations
 of motion, its own resistance, its energies, its wrenches, its actuators - is a function of the family with a
-signature named here, compiled by `callback`; a table of their addresses travels in the header of the steps.
-Arrays cross as addresses (numerics/compiling/memory.py), and nothing crosses that could raise: a function
-says by NaN in its results that it has none.
+signature named here or, for what verbs have too, in numerics/verbs/head.py; a table of their addresses
+travels in the header of the steps. The first argument of all is `Motion.robot`: the address of a head, or of
+whatever else the functions of a family take. Arrays cross as addresses (numerics/compiling/memory.py), and
+nothing crosses that could raise: a function says by NaN in its results that it has none.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.callbacks import Callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
+from flexdyn_ros.numerics.verbs.head import LOAD_SIGNATURE
+from flexdyn_ros.numerics.verbs.head import OBSERVE_SIGNATURE as ENERGIES_SIGNATURE
+from flexdyn_ros.numerics.verbs.head import READY_SIGNATURE as PREPARE_SIGNATURE
 
-#: places in the table; 0 stands for a function that the family does without
+#: places in the table; 0 stands for a function that the family does without, which it may do without PREPARE
+#: (robot, work), which makes work memory ready, and what is optional below. ENERGIES (robot, work, q, v, out)
+#: writes kinetic, gravity and elastic energy [J]; LOAD as in head.py
 MOTION_TABLE = 9
 PREPARE, ACCELERATE, LOSSES, ENERGIES, LOAD, OBSERVE, EXERT, ACTUATE, SUPPLY = range(MOTION_TABLE)
 
 _I, _F = "int64", "float64"
 
-#: (robot, work): make the work memory ready; 0
-PREPARE_SIGNATURE = f"{_I}({_I}, {_I})"
 #: (robot, work, t, q, v, force, extra, h, a): write a (nv,) of
 #: [M + B diag(extra) B' + h D + h^2 K] a = force - bias(q, v, t) - h K v, with the family's own stiffness K
 #: and damping D (their constants, or secants at the state; h = 0 is forward dynamics).
@@ -30,13 +34,8 @@ PREPARE_SIGNATURE = f"{_I}({_I}, {_I})"
 #: find the force that it takes in force.
 ACCELERATE_SIGNATURE = f"{_I}({_I}, {_I}, {_F}, {_I}, {_I}, {_I}, {_I}, {_F}, {_I})"
 #: (robot, work, t, q, v0, speed, mean): power speed' D mean that the family's own resistance takes, with D as
-#: it is at v0 [W]
+#: it is at v0 [W]. Optional
 LOSSES_SIGNATURE = f"{_F}({_I}, {_I}, {_F}, {_I}, {_I}, {_I}, {_I})"
-#: (robot, work, t, q, v, out): kinetic, gravity, elastic energy [J]
-ENERGIES_SIGNATURE = f"{_I}({_I}, {_I}, {_F}, {_I}, {_I}, {_I})"
-#: (robot, work, q, k, bodies, points, wrenches, force): force (nv,) += sum J' w of k wrenches (moment; force)
-#: in world axes; bodies (k,) int64 and points (k, 3) are what the family answered for the frames
-LOAD_SIGNATURE = f"{_I}({_I}, {_I}, {_I}, {_I}, {_I}, {_I}, {_I}, {_I})"
 #: (robot, work, q, v, position, speed): what the actuators measure, (nu,) each: lengths and B' v of legs.
 #: Left out where B is the identity
 OBSERVE_SIGNATURE = f"{_I}({_I}, {_I}, {_I}, {_I}, {_I}, {_I})"

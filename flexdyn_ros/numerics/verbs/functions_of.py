@@ -21,10 +21,12 @@ from .head import (
     FORWARD_SIGNATURE,
     HEAD_WORDS,
     LANES_SIGNATURE,
+    LOAD_SIGNATURE,
     NQ,
     NV,
     OBSERVE_SIGNATURE,
     POINTS,
+    READY_SIGNATURE,
     RESULTS,
     ROBOT,
     SIZE,
@@ -55,7 +57,7 @@ def verb_functions(module: str, of: FamilyKernels) -> SimpleNamespace:
     made = observers(module, of) | dynamics(
         module, of.prepare, of.displace, balance_of(module, of.inverse, of.load)
     )
-    made |= _named(module, [_forward(of)])
+    made |= _named(module, [_ready(of.prepare), _forward(of), _load(of.load, of.point)])
     on_lanes = {"inverse_on_lanes": _answering(module, of.inverse), "forward_on_lanes": of.forward}
     made |= _named(module, [_on_lanes(of.prepare, *named) for named in on_lanes.items()], fastmath=_FAST)
     return SimpleNamespace(kernels=of, **made)
@@ -257,6 +259,32 @@ def _balance(prepare: Callable, write: Callable) -> _Made:
         return 0
 
     return balance, BALANCE_SIGNATURE
+
+
+def _ready(prepare: Callable) -> _Made:
+    def ready(head, work):
+        words = ints_at(head, HEAD_WORDS)
+        prepare(words[ROBOT], floats_at(work, words[SIZE]))
+        return 0
+
+    return ready, READY_SIGNATURE
+
+
+def _load(write: Callable, width: int) -> _Made:
+    def load(head, work, q, k, bodies, points, wrenches, force):
+        words = ints_at(head, HEAD_WORDS)
+        write(
+            words[ROBOT],
+            floats_at(work, words[SIZE]),
+            floats_at(q, words[NQ]),
+            ints_at(bodies, k),
+            floats_at(points, k * width).reshape(k, width),
+            floats_at(wrenches, 6 * k).reshape(k, 6),
+            floats_at(force, words[NV]),
+        )
+        return 0
+
+    return load, LOAD_SIGNATURE
 
 
 def _forward(of: FamilyKernels) -> _Made:

@@ -36,8 +36,8 @@ class FamilyKernels(NamedTuple):
         force += sum J^T w of wrenches (k, 6), world axes, at points (k, 4).
     displace : (address, q, r, out)
         out = q (+) r.
-    lanes
-        False if the kernels look at values that differ between samples: batches then go one by one.
+    point : int
+        Numbers of the place of a point in its body, as `load` and `jacobian` take it.
     rate : (address, work, q, v, body, point, out)
         dJ/dt v (6,) of the point of `jacobian`; left out, that is found by `jacobian` on tangents.
 
@@ -57,7 +57,7 @@ class FamilyKernels(NamedTuple):
     jacobian: Callable | None
     load: Callable
     displace: Callable
-    lanes: bool = True
+    point: int = 3
     rate: Callable | None = None
 
 

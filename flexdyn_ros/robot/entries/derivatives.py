@@ -105,6 +105,11 @@ class DerivativeEntries(ObservedFunctions):
         return self.head(name, lambda: self.new_head(name))
 
     @shared_property
+    def moving(self) -> Head:
+        """For the functions of steps in time."""
+        return self.new_head(looking="energy", results=3)
+
+    @shared_property
     def accelerating(self) -> Head:
         """For forward dynamics of a single state by the family's own recursion."""
         return self.new_head("forward")

@@ -100,9 +100,10 @@ class Workspace:
             self.actuators[:] = self.motion.lag.memory()
 
     def set_wrenches(self, bodies: np.ndarray, points: np.ndarray, wrenches: np.ndarray) -> None:
-        """Bodies (k,), points in them (k, 3) and wrenches (k, 6) in world axes."""
+        """Bodies (k,), points in them, rows of 3 or 4, and wrenches (k, 6) in world axes."""
         bodies = np.ascontiguousarray(bodies, dtype=np.int64)
-        loads = np.concatenate([points.ravel(), wrenches.ravel()])
+        loads = np.zeros(10 * bodies.size)
+        loads[: wrenches.size + points.size] = np.concatenate([wrenches.ravel(), points.ravel()])
         self.header[at.S_WRENCHES] = 0
         self.header[[at.S_BODIES, at.S_LOADS]] = bodies.ctypes.data, loads.ctypes.data
         self.header[at.S_WRENCHES] = bodies.size

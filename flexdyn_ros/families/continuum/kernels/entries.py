@@ -162,5 +162,6 @@ verbs = verb_functions(
         jacobian,
         load,
         displace,
+        point=4,
     ),
 )

@@ -35,24 +35,18 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table
+from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
-from .kinematics import energies as write_energies
 from .kinematics import load_of_wrench
 from .legs import leg_line
 from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, open_platform
 
 
-@callback(table.PREPARE_SIGNATURE)
-def prepare(robot, work):
-    """See numerics/stepping/table.py; there is nothing to prepare."""
-    return 0
-
-
 @callback(table.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; a platform has neither stiffness nor damping of its own."""
-    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
     q, v, a = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
     force, extra = floats_at(force, 6), floats_at(extra, LEGS)
     J, W, M = data.J, data.x, data.M
@@ -69,24 +63,10 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(table.LOSSES_SIGNATURE)
-def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py; none."""
-    return 0.0
-
-
-@callback(table.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
-    """See numerics/stepping/table.py."""
-    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
-    write_energies(model, data, floats_at(q, 7), floats_at(v, 6), floats_at(out, 3))
-    return 0
-
-
 @callback(table.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; points in the frames of the bodies of kinematics.py."""
-    model, q, force = open_platform(robot), floats_at(q, 7), floats_at(force, 6)
+    model, q, force = open_platform(robot_of(robot)), floats_at(q, 7), floats_at(force, 6)
     bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
     for i in range(k):
         w = window(wrenches, 6 * i, 6)
@@ -97,7 +77,7 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
 @callback(table.OBSERVE_SIGNATURE)
 def observe(robot, work, q, v, position, speed):
     """See numerics/stepping/table.py; lengths of the legs and their rates."""
-    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
     see_legs(model, data.J, floats_at(q, 7), floats_at(v, 6), floats_at(position, 6), floats_at(speed, 6))
     return 0
 
@@ -116,7 +96,7 @@ def see_legs(model, J, q, v, length, rate):
 @callback(table.EXERT_SIGNATURE)
 def exert(robot, work, q, effort, force):
     """See numerics/stepping/table.py; force += J^T tau."""
-    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
     effort, force = floats_at(effort, LEGS), floats_at(force, 6)
     leg_rows(model, floats_at(q, 7), data.J, data.x)
     for i in range(6):
@@ -134,7 +114,7 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     """
     memory = floats_at(actuator, ACTUATOR_NUMBERS)
     if memory[MODE] != DIRECT:
-        model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+        model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
         q, v, a, effort = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(effort, LEGS)
         if h != 0.0:
             drive_cylinders(model, data.J, memory, q, v, a, effort, h)
@@ -198,10 +178,7 @@ def drive_cylinders(model, J, memory, q, v, a, effort, h):
 
 
 PLATFORM_MOTION = {
-    table.PREPARE: prepare,
     table.ACCELERATE: accelerate,
-    table.LOSSES: losses,
-    table.ENERGIES: energies,
     table.LOAD: load,
     table.OBSERVE: observe,
     table.EXERT: exert,

@@ -87,10 +87,10 @@ class LagrangianPath:
         return solved(e.M, tau - e.h + load)
 
 
-def lagrange_motion(tree: Motion, model: LagrangeModel, no_moments: str) -> Motion:
-    """Motion by the Lagrangian model in place of the recursions of the same tree."""
+def lagrange_motion(tree: Motion, address: int, model: LagrangeModel, no_moments: str) -> Motion:
+    """Motion by the Lagrangian model in place of the recursions of the same tree, whose address is given."""
     arrays = (model.ints, len(model.ints), model.floats, len(model.floats))
-    header = Header(tree.robot, *arrays, model.work_size)
+    header = Header(address, *arrays, model.work_size)
     return replace(
         tree,
         robot=header.address,
@@ -173,7 +173,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
 
     def motion(self) -> Motion:
         """What compiled steps need."""
-        return lagrange_motion(super().motion(), self.path.model, no_moments=_NO_MOMENTS)
+        return lagrange_motion(super().motion(), self.address, self.path.model, _NO_MOMENTS)
 
     def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         found = [self._frames.point(self.frame(name)) for name in names]

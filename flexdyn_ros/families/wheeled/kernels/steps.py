@@ -13,34 +13,29 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail
 from flexdyn_ros.numerics.stepping import table as motion
+from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import views as at
 from .chain import SECTION, move_planar
-from .dynamics import energies as state_energies
 from .dynamics import forward
 from .views import header_at, node_row, nodes_of, prescribed_of, vectors_of, wheel_rows, wheels_of
 from .wheels import taken_by, update_wheels
 
 
-@callback(motion.PREPARE_SIGNATURE)
-def prepare(robot, work):
-    """See numerics/stepping/table.py: nothing to make ready."""
-    return 0
-
-
 @callback(motion.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py."""
-    head = header_at(robot)
+    address = robot_of(robot)
+    head = header_at(address)
     nv = head[NV]
     w = floats_at(work, head[at.SIZE])
     q, v, a, force = floats_at(q, head[NQ]), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
     diagonal, given = vectors_of(head, w)[4:]
-    add_implicit_joint_terms(open_tree(robot), v, force, floats_at(extra, nv), h, diagonal)
+    add_implicit_joint_terms(open_tree(address), v, force, floats_at(extra, nv), h, diagonal)
     prescribed = prescribed_of(head)
     for i in range(nv):
         given[i] = prescribed[i]
-    forward(robot, w, q, v, force, diagonal, given, h, a)
+    forward(address, w, q, v, force, diagonal, given, h, a)
     return 0
 
 
@@ -93,35 +88,25 @@ def wheel_losses(robot, w, q, speed, mean):
 @callback(motion.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
-    head = header_at(robot)
+    address = robot_of(robot)
+    head = header_at(address)
     w = floats_at(work, head[at.SIZE] + 1)
     q, speed, mean = floats_at(q, head[NQ]), floats_at(speed, head[NV]), floats_at(mean, head[NV])
-    taken = joint_losses(open_tree(robot), floats_at(v0, head[NV]), speed, mean)
-    by_wheels, given = wheel_losses(robot, w, q, speed, mean)
+    taken = joint_losses(open_tree(address), floats_at(v0, head[NV]), speed, mean)
+    by_wheels, given = wheel_losses(address, w, q, speed, mean)
     w[head[at.SIZE]] = given
-    return taken + beam_losses(robot, speed, mean) + by_wheels
+    return taken + beam_losses(address, speed, mean) + by_wheels
 
 
 @callback(motion.SUPPLY_SIGNATURE)
 def supply(robot, work):
     """See numerics/stepping/table.py: the power of the moving road."""
-    size = header_at(robot)[at.SIZE]
+    size = header_at(robot_of(robot))[at.SIZE]
     return floats_at(work, size + 1)[size]
 
 
-@callback(motion.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
-    """See numerics/stepping/table.py."""
-    head = header_at(robot)
-    w = floats_at(work, head[at.SIZE])
-    state_energies(robot, w, floats_at(q, head[NQ]), floats_at(v, head[NV]), floats_at(out, 3))
-    return 0
-
-
 MOBILE_MOTION = {
-    motion.PREPARE: prepare,
     motion.ACCELERATE: accelerate,
     motion.LOSSES: losses,
-    motion.ENERGIES: energies,
     motion.SUPPLY: supply,
 }

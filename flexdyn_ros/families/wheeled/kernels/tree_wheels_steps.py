@@ -15,12 +15,11 @@ from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
 from flexdyn_ros.numerics.stepping import table as motion
+from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import tree_wheels
 from .tree_wheels import (
     carry_wheels,
-    hub_weight,
-    spring_energy,
     taken_by,
     update_tree_wheels,
     weigh_hubs,
@@ -54,26 +53,21 @@ def inner(head, place):
     return motion.table_at(head[tree_wheels.INNER])[place]
 
 
-@callback(motion.PREPARE_SIGNATURE)
-def prepare(robot, work):
-    """See numerics/stepping/table.py."""
-    return motion.call_prepare(inner(wheeled_header(robot), motion.PREPARE), (robot, work))
-
-
 @callback(motion.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py."""
-    head = wheeled_header(robot)
+    address = robot_of(robot)
+    head = wheeled_header(address)
     nv = head[NV]
     rows, hubs, wrench, _, room = rows_of(head, work)
     memory = floats_at(work, head[WORK_SIZE])
     f, added = window(room, 0, nv), window(room, nv, nv)
     efforts, more = floats_at(force, nv), floats_at(extra, nv)
-    update_tree_wheels(robot, memory, floats_at(q, head[NQ]), floats_at(v, nv), rows)
+    update_tree_wheels(address, memory, floats_at(q, head[NQ]), floats_at(v, nv), rows)
     for i in range(nv):
         f[i], added[i] = 0.0, more[i]
-    carry_wheels(robot, memory, rows, wrench, f)
-    weigh_hubs(robot, f)
+    carry_wheels(address, memory, rows, wrench, f)
+    weigh_hubs(address, f)
     add_implicit_hub_terms(head, rows, h, f, added)
     for i in range(nv):
         f[i] += efforts[i]
@@ -160,7 +154,8 @@ def losses(robot, work, t, q, v0, speed, mean):
 
     One array for speed and mean: the rows of the wheels are those of it already.
     """
-    head = wheeled_header(robot)
+    address = robot_of(robot)
+    head = wheeled_header(address)
     nv = head[NV]
     table, numbers = wheel_tables(head)
     rows, before, _, given, _ = rows_of(head, work)
@@ -169,8 +164,8 @@ def losses(robot, work, t, q, v0, speed, mean):
     if speed == mean:
         before = rows
     else:
-        update_tree_wheels(robot, memory, q_now, floats_at(mean, nv), before)
-        update_tree_wheels(robot, memory, q_now, floats_at(speed, nv), rows)
+        update_tree_wheels(address, memory, q_now, floats_at(mean, nv), before)
+        update_tree_wheels(address, memory, q_now, floats_at(speed, nv), rows)
     given[0] = 0.0
     for j in range(head[tree_wheels.WHEELS]):
         row, x = tail(table, tree_wheels.WHEEL_COLUMNS * j), tail(numbers, tree_wheels.WHEEL_SIZE * j)
@@ -183,34 +178,11 @@ def losses(robot, work, t, q, v0, speed, mean):
 @callback(motion.SUPPLY_SIGNATURE)
 def supply(robot, work):
     """See numerics/stepping/table.py: the power of the moving road."""
-    return rows_of(wheeled_header(robot), work)[3][0]
-
-
-@callback(motion.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
-    """See numerics/stepping/table.py."""
-    head = wheeled_header(robot)
-    rows, memory = rows_of(head, work)[0], floats_at(work, head[WORK_SIZE])
-    motion.call_energies(inner(head, motion.ENERGIES), (robot, work, t, q, v, out))
-    q_now, three = floats_at(q, head[NQ]), floats_at(out, 3)
-    update_tree_wheels(robot, memory, q_now, floats_at(v, head[NV]), rows)
-    three[1] += hub_weight(robot, q_now)
-    three[2] += spring_energy(robot, rows)
-    return 0
-
-
-@callback(motion.LOAD_SIGNATURE)
-def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/stepping/table.py."""
-    arguments = (robot, work, q, k, bodies, points, wrenches, force)
-    return motion.call_load(inner(wheeled_header(robot), motion.LOAD), arguments)
+    return rows_of(wheeled_header(robot_of(robot)), work)[3][0]
 
 
 WHEELED_MOTION = {
-    motion.PREPARE: prepare,
     motion.ACCELERATE: accelerate,
     motion.LOSSES: losses,
-    motion.ENERGIES: energies,
-    motion.LOAD: load,
     motion.SUPPLY: supply,
 }

@@ -41,7 +41,8 @@ def tree_work(head, work):
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
     head = ints_at(robot, ELASTIC_HEADER)
-    return at.call_prepare(at.table_at(head[E_TABLE])[at.PREPARE], (head[E_TREE], tree_work(head, work)))
+    function = at.table_at(head[E_TABLE])[at.PREPARE]
+    return 0 if function == 0 else at.call_prepare(function, (head[E_TREE], tree_work(head, work)))
 
 
 @callback(at.ACCELERATE_SIGNATURE)
@@ -92,12 +93,12 @@ def losses(robot, work, t, q, v0, speed, mean):
 
 
 @callback(at.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
+def energies(robot, work, q, v, out):
     """See numerics/stepping/table.py."""
     head = ints_at(robot, ELASTIC_HEADER)
     n, m, nq = head[E_NV], head[E_MOTORS], head[E_NQ]
     at_q, numbers = ints_at(head[E_JOINTS_Q], m), floats_at(head[E_NUMBERS], 3 * m)
-    arguments = (head[E_TREE], tree_work(head, work), t, q, v, out)
+    arguments = (head[E_TREE], tree_work(head, work), q, v, out)
     status = at.call_energies(at.table_at(head[E_TABLE])[at.ENERGIES], arguments)
     positions, speeds, found = floats_at(q, nq + m), floats_at(v, n + m), floats_at(out, 3)
     for i in range(m):

@@ -28,6 +28,7 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.stepping import table as motion
+from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .views import (
     COUNT,
@@ -46,7 +47,7 @@ from .views import (
     results_of,
     row_of,
 )
-from .weights import WEIGHT_ROWS, add_energies, carry_weights, factor_inertia, weigh_elements
+from .weights import WEIGHT_ROWS, carry_weights, factor_inertia, weigh_elements
 
 
 def elements_steps_size(inner: int, count: int, heavy: int, nv: int) -> int:
@@ -92,7 +93,8 @@ def tree_function(head, place):
 @callback(motion.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; k and d are the slopes that the elements' laws name."""
-    head = header_of(robot)
+    address = robot_of(robot)
+    head = header_of(address)
     n, nv = head[COUNT], head[views.NV]
     m = most_rows(head)
     rows, _, wrench, vectors, L, rest = own_work(head, work)
@@ -104,14 +106,14 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     for i in range(nv):
         f[i], trial[i] = given[i], 0.0
     if head[HEAVY] > 0:
-        weigh_elements(robot, memory, place, speed, trial, 1.0, rows, INERTIA)
-        carry_weights(robot, memory, rows, -1.0, wrench, f)
-    observe_elements(robot, memory, place, speed, rows, LAW)
+        weigh_elements(address, memory, place, speed, trial, 1.0, rows, INERTIA)
+        carry_weights(address, memory, rows, -1.0, wrench, f)
+    observe_elements(address, memory, place, speed, rows, LAW)
     for i in range(n):
         own, line = results_of(rows, i), window(J, i * nv, nv)
         for k in range(nv):
             line[k] = 0.0
-        carry_line(robot, memory, rows, i, 1.0, wrench, line)
+        carry_line(address, memory, rows, i, 1.0, wrench, line)
         effort = own[at.EFFORT] - h * own[at.STIFFNESS] * own[at.RATE]
         for k in range(nv):
             f[k] += effort * line[k]
@@ -137,7 +139,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
             chosen += 1
     for i in range(n):
         if row_of(head, i)[INERTIA] != 0:
-            factor_inertia(robot, rows, i, L)
+            factor_inertia(address, rows, i, L)
             for r in range(12):
                 if not holds(equal(L[r, r], 0.0)):
                     line, given_by = window(J, chosen * nv, nv), window(rows, ROWS * i + WEIGHT, 12)
@@ -145,7 +147,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
                         line[k] = 0.0
                     for k in range(12):
                         given_by[k] = L[k, r]
-                    carry(robot, memory, rows, i, 1.0, given_by, wrench, line)
+                    carry(address, memory, rows, i, 1.0, given_by, wrench, line)
                     weights[chosen] = 1.0
                     chosen += 1
     function = tree_function(head, motion.ACCELERATE)
@@ -196,39 +198,24 @@ def solve_rows(head, state, size, n, f, trial, J, X, rest, a):
 @callback(motion.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
-    head = header_of(robot)
+    address = robot_of(robot)
+    head = header_of(address)
     nv, memory = head[views.NV], floats_at(work, head[WORK_SIZE])
     rows, then, _, _, _, _ = own_work(head, work)
     taken = motion.call_losses(tree_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
     place = floats_at(q, head[views.NQ])
-    observe_elements(robot, memory, place, floats_at(mean, nv), then, LAW)
-    observe_elements(robot, memory, place, floats_at(speed, nv), rows, LAW)
+    observe_elements(address, memory, place, floats_at(mean, nv), then, LAW)
+    observe_elements(address, memory, place, floats_at(speed, nv), rows, LAW)
     for i in range(head[COUNT]):
         taken += results_of(rows, i)[at.RESISTANCE] * results_of(then, i)[at.RATE]
     return taken
 
 
-@callback(motion.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
-    """See numerics/stepping/table.py."""
-    head = header_of(robot)
-    rows, memory = own_work(head, work)[0], floats_at(work, head[WORK_SIZE])
-    motion.call_energies(tree_function(head, motion.ENERGIES), (robot, work, t, q, v, out))
-    found = floats_at(out, 3)
-    observe_elements(robot, memory, floats_at(q, head[views.NQ]), floats_at(v, head[views.NV]), rows, LAW)
-    for i in range(head[COUNT]):
-        found[2] += results_of(rows, i)[at.ENERGY]
-    still = window(own_work(head, work)[3], 0, head[views.NV])
-    add_energies(
-        robot, memory, rows, still, floats_at(q, head[views.NQ]), floats_at(v, head[views.NV]), found
-    )
-    return 0
-
-
 @callback(motion.OBSERVE_SIGNATURE)
 def observe(robot, work, q, v, position, speed):
     """See numerics/stepping/table.py; coordinates, then the elements that are driven."""
-    head = header_of(robot)
+    address = robot_of(robot)
+    head = header_of(address)
     nv = head[views.NV]
     places, rates = floats_at(q, head[views.NQ]), floats_at(v, nv)
     at_q = ints_at(head[views.INTS] + 32 * head[views.NB], nv)
@@ -236,7 +223,7 @@ def observe(robot, work, q, v, position, speed):
         floats_at(position, nv)[i] = places[at_q[i]] if at_q[i] >= 0 else 0.0
         floats_at(speed, nv)[i] = rates[i]
     rows, memory = own_work(head, work)[0], floats_at(work, head[WORK_SIZE])
-    observe_elements(robot, memory, places, rates, rows, LAW)
+    observe_elements(address, memory, places, rates, rows, LAW)
     for i in range(head[COUNT]):
         own, driven = results_of(rows, i), row_of(head, i)[DRIVEN_BY]
         if driven >= 0:
@@ -248,22 +235,23 @@ def observe(robot, work, q, v, position, speed):
 @callback(motion.EXERT_SIGNATURE)
 def exert(robot, work, q, effort, force):
     """See numerics/stepping/table.py."""
-    head = header_of(robot)
+    address = robot_of(robot)
+    head = header_of(address)
     nv, places, forces = head[views.NV], floats_at(q, head[views.NQ]), floats_at(force, head[views.NV])
     rows, _, wrench, vectors, _, _ = own_work(head, work)
     still, memory = window(vectors, 0, nv), floats_at(work, head[WORK_SIZE])
     for i in range(nv):
         still[i] = 0.0
         forces[i] += floats_at(effort, nv)[i]
-    observe_elements(robot, memory, places, still, rows, LAW)
+    observe_elements(address, memory, places, still, rows, LAW)
     for i in range(head[COUNT]):
         driven = row_of(head, i)[DRIVEN_BY]
         if driven >= 0:
             share = floats_at(effort + 8 * (nv + driven), 1)[0]
-            carry_line(robot, memory, rows, i, share, wrench, forces)
+            carry_line(address, memory, rows, i, share, wrench, forces)
     return 0
 
 
 #: beside those of the tree
-AROUND = {motion.ACCELERATE: accelerate, motion.LOSSES: losses, motion.ENERGIES: energies}
+AROUND = {motion.ACCELERATE: accelerate, motion.LOSSES: losses}
 DRIVEN = {motion.OBSERVE: observe, motion.EXERT: exert}

@@ -8,39 +8,24 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
-from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
-from flexdyn_ros.families.trees.rigid.kernels.views import prepare as prepare_data
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import views
 from .aba import flexible_articulated_body
 from .crba import flexible_composite_body
-from .kinematics import flexible_energies, load_wrenches
 from .rnea import flexible_newton_euler
 from .views import carve_flexible, open_flexible, open_link
 
 
-def flexible_steps_size(size: int, nv: int, has_mimic: bool) -> int:
-    """Numbers of work memory, of which the recursions take `size`."""
-    return size + (nv * nv + nv if has_mimic else 0)
-
-
 @kernel(forceinline=True)
-def recursion_memory(robot, work):
+def recursion_memory(address, work):
     """The work memory of the recursions as an array."""
-    return floats_at(work, ints_at(robot, views.FLEXIBLE_HEADER)[views.WORK_SIZE])
-
-
-@callback(at.PREPARE_SIGNATURE)
-def prepare(robot, work):
-    """See numerics/stepping/table.py."""
-    tree = open_tree(robot)
-    prepare_data(tree, carve_flexible(recursion_memory(robot, work), tree.nb, tree.nq, tree.nv).tree, 1.0)
-    return 0
+    return floats_at(work, ints_at(address, views.FLEXIBLE_HEADER)[views.WORK_SIZE])
 
 
 @callback(at.ACCELERATE_SIGNATURE)
@@ -50,17 +35,18 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
     Modes stay in the O(n) recursion: h^2 K + h D joins a link's modal inertia.
     """
-    model = open_flexible(robot)
+    address = robot_of(robot)
+    model = open_flexible(address)
     tree = model.tree
     nv = tree.nv
-    memory = recursion_memory(robot, work)
+    memory = recursion_memory(address, work)
     data = carve_flexible(memory, tree.nb, tree.nq, nv).tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
     add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
-    flexible_articulated_body(robot, memory, q, v, force, a, h * h, h)
+    flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
     return 0
 
 
@@ -108,10 +94,11 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra + h D + h^2 K)^-1 (force - bias - h K v), NaN if that is singular.
     """
-    model = open_flexible(robot)
+    address = robot_of(robot)
+    model = open_flexible(address)
     tree = model.tree
     nv = tree.nv
-    memory = recursion_memory(robot, work)
+    memory = recursion_memory(address, work)
     data = carve_flexible(memory, tree.nb, tree.nq, nv).tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
@@ -122,8 +109,8 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
     for i in range(nv):
         zeros[i] = 0.0
-    flexible_composite_body(robot, memory, q, M)
-    flexible_newton_euler(robot, memory, q, v, zeros, a)
+    flexible_composite_body(address, memory, q, M)
+    flexible_newton_euler(address, memory, q, v, zeros, a)
     add_implicit_modal_mass(model, h, M)
     for i in range(nv):
         a[i] = force[i] - a[i]
@@ -134,35 +121,4 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
 @callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
-    return tree_losses(open_flexible(robot), v0, speed, mean)
-
-
-@callback(at.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
-    """See numerics/stepping/table.py."""
-    tree = open_tree(robot)
-    q, v = floats_at(q, tree.nq), floats_at(v, tree.nv)
-    flexible_energies(robot, recursion_memory(robot, work), q, v, floats_at(out, 3))
-    return 0
-
-
-@callback(at.LOAD_SIGNATURE)
-def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/stepping/table.py; a node's points are in its own frame."""
-    tree = open_tree(robot)
-    points, wrenches = floats_at(points, 3 * k).reshape(k, 3), floats_at(wrenches, 6 * k).reshape(k, 6)
-    q, force = floats_at(q, tree.nq), floats_at(force, tree.nv)
-    load_wrenches(robot, recursion_memory(robot, work), q, ints_at(bodies, k), points, wrenches, force)
-    return 0
-
-
-FLEXIBLE_MOTION = {
-    at.PREPARE: prepare,
-    at.ACCELERATE: accelerate,
-    at.LOSSES: losses,
-    at.ENERGIES: energies,
-    at.LOAD: load,
-}
-
-#: the same for trees whose mimic joints share coordinates
-DENSE_FLEXIBLE_MOTION = FLEXIBLE_MOTION | {at.ACCELERATE: accelerate_densely}
+    return tree_losses(open_flexible(robot_of(robot)), v0, speed, mean)

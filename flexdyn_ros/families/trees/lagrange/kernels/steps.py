@@ -57,12 +57,6 @@ def evaluate(robot, work, q, v):
     return M.reshape((nv, nv)), h.reshape((4, nv)), memory[o : o + 3], memory[o + 3 : o + 3 + nv]
 
 
-@callback(at.PREPARE_SIGNATURE)
-def prepare(robot, work):
-    """See numerics/stepping/table.py; nothing is kept between calls."""
-    return 0
-
-
 @callback(at.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; K and D are the links' and the slopes of the joints' springs and
@@ -92,7 +86,7 @@ def losses(robot, work, t, q, v0, speed, mean):
 
 
 @callback(at.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
+def energies(robot, work, q, v, out):
     """See numerics/stepping/table.py."""
     tree = open_tree(ints_at(robot, LAGRANGE_HEADER)[TREE])
     out = floats_at(out, 3)
@@ -142,7 +136,6 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
 
 
 LAGRANGE_MOTION = {
-    at.PREPARE: prepare,
     at.ACCELERATE: accelerate,
     at.LOSSES: losses,
     at.ENERGIES: energies,

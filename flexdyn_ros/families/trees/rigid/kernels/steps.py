@@ -11,37 +11,22 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .aba import articulated_body
 from .crba import crba
-from .kinematics import load_wrenches
-from .momenta import moving_energies
 from .resistance import add_implicit_joint_terms, joint_losses
 from .rnea import rnea
 from .views import open_data, open_tree, work_size
-from .views import prepare as prepare_data
-
-
-def rigid_steps_size(nb: int, nq: int, nv: int, has_mimic: bool) -> int:
-    """Numbers of work memory."""
-    return work_size(nb, nq, nv) + (nv * nv + nv if has_mimic else 0)
-
-
-@callback(at.PREPARE_SIGNATURE)
-def prepare(robot, work):
-    """See numerics/stepping/table.py."""
-    model = open_tree(robot)
-    prepare_data(model, open_data(work, model.nb, model.nq, model.nv), 1.0)
-    return 0
 
 
 @callback(at.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; K and D are the slopes of the joints' springs and resistance."""
-    model = open_tree(robot)
+    model = open_tree(robot_of(robot))
     nv = model.nv
     data = open_data(work, model.nb, model.nq, nv)
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
@@ -56,7 +41,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra)^-1 (force - bias), NaN if that is singular.
     """
-    model = open_tree(robot)
+    model = open_tree(robot_of(robot))
     nv = model.nv
     data = open_data(work, model.nb, model.nq, nv)
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
@@ -86,39 +71,6 @@ def solve_or_nan(M, a):
 @callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
-    model = open_tree(robot)
+    model = open_tree(robot_of(robot))
     n = model.nv
     return joint_losses(model, floats_at(v0, n), floats_at(speed, n), floats_at(mean, n))
-
-
-@callback(at.ENERGIES_SIGNATURE)
-def energies(robot, work, t, q, v, out):
-    """See numerics/stepping/table.py."""
-    model = open_tree(robot)
-    data = open_data(work, model.nb, model.nq, model.nv)
-    q, v = floats_at(q, model.nq), floats_at(v, model.nv)
-    moving_energies(model, data, q, v, floats_at(out, 3))
-    return 0
-
-
-@callback(at.LOAD_SIGNATURE)
-def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/stepping/table.py; a body's points are in its own frame."""
-    model = open_tree(robot)
-    data = open_data(work, model.nb, model.nq, model.nv)
-    points, wrenches = floats_at(points, 3 * k).reshape(k, 3), floats_at(wrenches, 6 * k).reshape(k, 6)
-    q, force = floats_at(q, model.nq), floats_at(force, model.nv)
-    load_wrenches(model, data, q, ints_at(bodies, k), points, wrenches, force)
-    return 0
-
-
-RIGID_MOTION = {
-    at.PREPARE: prepare,
-    at.ACCELERATE: accelerate,
-    at.LOSSES: losses,
-    at.ENERGIES: energies,
-    at.LOAD: load,
-}
-
-#: the same for trees whose mimic joints share coordinates
-DENSE_RIGID_MOTION = RIGID_MOTION | {at.ACCELERATE: accelerate_densely}
