@@ -83,7 +83,8 @@ class MovedRobot:
         self.q_of_v = np.array([c.q_index for c in robot.coordinates])
         self._given = np.array([c.prescribed for c in robot.coordinates])
         self._turns = [turn for _, turn in free_bodies(robot)]
-        self._call(table.PREPARE)
+        if table.PREPARE in motion.functions:
+            self._call(table.PREPARE)
         self.target = self._measured(robot.neutral(), np.zeros(nv))[0].copy()
         self.q0, self.v0 = start(robot)
         self._constant: tuple[np.ndarray, ...] | None = None
