@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from flexdyn_ros.families.continuum.model import ATMOSPHERE, SoftArm
 from flexdyn_ros.numerics.stepping.table import ACCELERATE, ACTUATE, LOSSES
 from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits, shared_functions
 
-if TYPE_CHECKING:
-    from flexdyn_ros.families.continuum.robot import ContinuumFunctions
 
-
-def continuum_motion(functions: ContinuumFunctions) -> Motion:
-    """Motion of an arm."""
+def continuum_motion(functions: Any) -> Motion:
+    """Motion of an arm, by its `ContinuumFunctions`."""
     arm = functions.arm
     effort_limit, lower, upper = actuator_limits(arm.coordinates)
     lag = supply_lag(arm)

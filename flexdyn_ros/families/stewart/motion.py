@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,9 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
 from flexdyn_ros.numerics.stepping.table import ENERGIES
 from flexdyn_ros.robot.motion import Motion
 
-if TYPE_CHECKING:
-    from flexdyn_ros.families.stewart.robot import PlatformFunctions
 
-
-def platform_motion(functions: PlatformFunctions) -> Motion:
-    """Motion of a platform; efforts act along the legs, whose lengths the servos and stops see.
+def platform_motion(functions: Any) -> Motion:
+    """Motion of a platform, by its `PlatformFunctions`; efforts act along the legs, whose lengths the servos and stops see.
 
     With hydraulics the memory of the actuators holds the cylinders; they are out of use (efforts are forces
     on the rods) until somebody sets their mode (simulation/steps/fused_hydraulics.py).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +10,9 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.numerics.stepping.table import ACCELERATE, LOSSES
 from flexdyn_ros.robot.motion import Motion, actuator_limits, shared_functions
 
-if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.robot import TreeFunctions
 
-
-def tree_motion(functions: TreeFunctions) -> Motion:
-    """Motion of a tree."""
+def tree_motion(functions: Any) -> Motion:
+    """Motion of a tree, by its `TreeFunctions`."""
     tree = functions.tree
     m = tree.model
     if tree.flexible is None:
