@@ -117,7 +117,7 @@ class DerivativeEntries(ObservedFunctions):
     @shared_property
     def checking(self) -> Head:
         """For the balance of forces with efforts of a single state."""
-        return self.new_head("balance", efforts=self.nv)
+        return self.new_head("balance", efforts=self.nu)
 
     @shared_property
     def solving(self) -> Head:
