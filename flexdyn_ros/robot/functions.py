@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,8 @@ class FamilyFunctions(ABC):
     payloads: tuple[Payload, ...] = ()
     #: values of parameters that `with_parameters` gave
     changes: tuple[tuple[str, float], ...] = ()
+    #: by verb, what loads an entry of single states beside `entries`, and tells the address that it takes
+    singles: Mapping[str, Callable[[], tuple[Callable[..., int], int]]] = MappingProxyType({})
     #: points that touch the ground and may leave it
     contacts: Contacts | None = None
     #: the robot over these functions; set when it is made

@@ -20,7 +20,8 @@ from flexdyn_ros.robot.motion import Motion
 
 
 def platform_motion(functions: Any) -> Motion:
-    """Motion of a platform, by its `PlatformFunctions`; efforts act along the legs, whose lengths the servos and stops see.
+    """Motion of a platform, by its `PlatformFunctions`; efforts act along the legs, whose lengths the servos
+    and stops see.
 
     With hydraulics the memory of the actuators holds the cylinders; they are out of use (efforts are forces
     on the rods) until somebody sets their mode (simulation/steps/fused_hydraulics.py).

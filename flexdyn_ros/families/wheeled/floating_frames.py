@@ -61,6 +61,7 @@ class Rolling:
                 wheeled_steps_size,
             )
 
+            self.packed.provide(("energy",))
             self.packed.keep_table(general.table(), general.work_size)
             own, size = WHEELED_MOTION, wheeled_steps_size(general.work_size, self._count, self._nv)
         else:

@@ -107,7 +107,7 @@ class DerivativeEntries(ObservedFunctions):
     @shared_property
     def moving(self) -> Head:
         """For the functions of steps in time."""
-        return self.new_head(looking="energy", results=3)
+        return self.new_head()
 
     @shared_property
     def accelerating(self) -> Head:
@@ -122,7 +122,7 @@ class DerivativeEntries(ObservedFunctions):
     @shared_property
     def checking(self) -> Head:
         """For the balance of forces with efforts of a single state."""
-        return self.new_head("balance", efforts=self.nv)
+        return self.new_head("balance", efforts=self.nu)
 
     @shared_property
     def solving(self) -> Head:

@@ -57,6 +57,8 @@ def _dynamics(robot: RobotInterface, verb: str) -> _Load | None:
     functions = robot.functions
     if not functions.direct:
         return None
+    if verb in functions.singles:
+        return functions.singles[verb]
     own = getattr(functions.entries, f"{verb}_one", None)
     by_mass_matrix = verb == "forward_dynamics" and functions.by_mass_matrix
     if own is not None and not by_mass_matrix:
@@ -119,7 +121,7 @@ def _inverse_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
 def _with_free_coordinates(robot: RobotInterface, general: _Way) -> _Way:
     """Inverse dynamics that solves the accelerations of what nothing drives."""
     functions, nv, call, head = _of_family(robot), robot.nv, _UNLOADED, 0
-    if robot.driven.all() or not isinstance(functions, DerivativeEntries):
+    if robot.driven.all() or robot.nu != robot.nv or not isinstance(functions, DerivativeEntries):
         return partial(general, unactuated="free")
 
     def inverse_dynamics(q, v, a):  # type: ignore[no-untyped-def]
@@ -189,7 +191,7 @@ def _mass_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
 
 def _bias_forces(robot: RobotInterface, general: _Way) -> _Way | None:
     address, nv, call, still = 0, robot.nv, _UNLOADED, np.zeros(robot.nv)
-    if robot.nu != nv or robot.effort_names != robot.v_names:
+    if robot.effort_names[:nv] != robot.v_names:
         return _of_state(robot, general, "bias", nv)
     if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None

@@ -12,15 +12,18 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.packing import Header
+from flexdyn_ros.families.trees.elements.kernels import parts
 from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kind import ElementKind
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.compiling.callbacks import Callback
+from flexdyn_ros.numerics.stepping.table import MOTION_TABLE
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.stations import section_of
@@ -194,20 +197,16 @@ class PackedElements:
         self, base: Any, tree: RigidTree, elements: tuple[Element, ...], entries: Any, own: Any
     ) -> None:
         m = tree.model
-        self._base, self._elements = base, elements
+        self._base, self._elements, self._nv = base, elements, m.nv
         rows: list[list[int]] = []
         numbers: list[float] = []
         driven = 0
         for element in elements:
-            at = len(numbers)
-            numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
             by = driven if element.kind.driven else -1
             driven += element.kind.driven
-            heavy = element.inertia
-            weight = 0 if heavy is None else heavy.plain.address
-            rows.append(
-                [element.base.node, element.end.node, at, by, element.kind.law.plain.address, 0, weight, 0]
-            )
+            nodes = element.base.node, element.end.node
+            rows.append([*nodes, len(numbers), by, element.inertia is not None, *[0] * (layout.COLUMNS - 5)])
+            numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
@@ -218,14 +217,20 @@ class PackedElements:
             no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
             links = {flexible_views.LINK_INTS: no_links, flexible_views.LINK_FLOATS: np.zeros(1)}
             self._header.put(links | {flexible_views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
+        #: its table for fixed steps (numerics/stepping/table.py)
+        self._steps = np.zeros(MOTION_TABLE, dtype=np.int64)
+        self._heavy = any(element.inertia is not None for element in elements)
         words = {
             layout.COUNT: len(elements),
             layout.TABLE: table,
             layout.NUMBERS: floats,
             layout.HEAVY: sum(element.inertia is not None for element in elements),
+            layout.NU: m.nv + driven,
+            layout.STEPS: self._steps,
         }
         self._header.put(words)
-        self._table = table
+        #: rows of the elements, as kernels see them
+        self.table = table
         #: of the functions that the layer calls: their words, and themselves
         self._functions: dict[str, tuple[tuple[int, Callback], ...]] = {
             "balance": ((layout.BALANCE, entries.balance),),
@@ -238,17 +243,46 @@ class PackedElements:
         #: numbers of work memory that the kernels take
         self.numbers = base.numbers + layout.room_size(len(elements), m.nv)
 
+    def coordinates(self, q: np.ndarray) -> np.ndarray:
+        """Lengths and angles (n,) of all elements, by kernels that are interpreted: to compile them takes
+        longer than all else in loading."""
+        rows, speed = np.zeros(layout.ROWS * len(self._elements)), np.zeros(self._nv)
+        layout.move_elements(self.address, np.zeros(self.numbers), q, speed, rows)
+        results = np.zeros((len(self._elements), law.RESULTS))
+        for element, own, found in zip(self._elements, rows.reshape(-1, layout.ROWS), results, strict=True):
+            element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], found)
+        return results[:, law.COORDINATE]
+
     def provide(self, names: Iterable[str]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
         for name in names:
             self._header.put({word: function.address for word, function in self._functions.get(name, ())})
             if name == "slopes":
-                laws = [element.kind.law.tangents.address for element in self._elements]
-                self._table[layout.LAW_ON_TANGENTS :: layout.COLUMNS] = laws
-                heavy = [element.inertia for element in self._elements]
-                weights = [0 if each is None else each.tangents.address for each in heavy]
-                self._table[layout.INERTIA_ON_TANGENTS :: layout.COLUMNS] = weights
+                self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
+        self.provide_parts()
 
-    def keep_table(self, table: np.ndarray, size: int) -> None:
-        """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""
-        self._header.put({layout.STEPS: table, layout.STEPS_WORK: size})
+    def provide_parts(self) -> None:
+        """Those of the functions on float64 numbers that all others call."""
+        self.provide_laws("plain", layout.LAW, layout.INERTIA)
+        words = {layout.OBSERVE: parts.observe_all}
+        if self._heavy:
+            words |= {layout.WEIGH: parts.weigh_all, layout.MASS_ROWS: parts.find_mass_rows}
+        self._header.put({word: function.address for word, function in words.items()})
+
+    def provide_laws(self, number_type: str, law: int, inertia: int) -> None:
+        """Write the addresses of laws and inertias for a number type into columns of the table."""
+        for row, element in zip(self.table.reshape(-1, layout.COLUMNS), self._elements, strict=True):
+            row[law] = getattr(element.kind.law, number_type).address
+            if element.inertia is not None:
+                row[inertia] = getattr(element.inertia, number_type).address
+
+    def provide_steps(
+        self, tree: Mapping[int, Callback], size: int, own: Mapping[int, Callback], work: int = 0
+    ) -> None:
+        """Take functions of the tree for fixed steps, the size of their work memory, and the layer's own by
+        their words in the header; work: numbers of memory that these need for single states."""
+        self.provide_parts()
+        for place, function in tree.items():
+            self._steps[place] = function.address
+        self._header.put({word: function.address for word, function in own.items()})
+        self._header.put({layout.STEPS_WORK: size, **({layout.WORK: np.zeros(work)} if work else {})})

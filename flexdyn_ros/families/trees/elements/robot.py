@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
@@ -23,6 +24,8 @@ from flexdyn_ros.families.trees.elements.model import (
 )
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.numerics.numbers.memory import aligned
+from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
@@ -84,9 +87,13 @@ class ElementTreeFunctions(TreeFunctions):
         entries = {name: x for name, x in vars(self.entries).items() if name not in _OF_THE_TREE_ALONE}
         self.packed = PackedElements(self.packed, self.tree, self.elements, self.entries, verbs.pushing)
         self.address = self.packed.address
-        self.entries = SimpleNamespace(**{**entries, **vars(verbs.layer)})
+        own = verbs.layer | (verbs.heavy if self._is_heavy else {})
+        if self.nu > self.nv:
+            own |= verbs.driven
+            self.observed = self.observed | {*verbs.driven}
+        self.entries = SimpleNamespace(**entries | own)
         if not self._is_loose and not self.changes:
-            refuse_lengths(self.description, self.elements, self._lengths(self.neutral()[None])[0][0])
+            refuse_lengths(self.description, self.elements, self.packed.coordinates(self.neutral()))
             self.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----
@@ -206,29 +213,17 @@ class ElementTreeFunctions(TreeFunctions):
 
     # ---- what the elements do ----
 
-    def _at(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """At rows of q (N, nq), v (N, nv): `TOLD` numbers of each element (N, n, TOLD), and how a unit of its
-        force acts on the coordinates (N, n, nv)."""
-        n = len(self.elements)
-        told, lines = np.empty((len(q), n, verbs.TOLD)), np.empty((len(q), n, self.nv))
-
-        def call(q: np.ndarray, v: np.ndarray, told: np.ndarray, lines: np.ndarray) -> int:
-            return verbs.elements_many(self.address, np.zeros(self.packed.numbers), q, v, told, lines)
-
-        explain_status(run_in_slices(call, [q, v, told, lines]), {"q": q, "v": v})
-        return told, lines
-
     def _lengths(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates (N, n) of the elements at rows of q, and their derivatives (N, n, nv)."""
-        told, lines = self._at(q, np.zeros((len(q), self.nv)))
-        return told[..., 0], lines
+        told = self._told(q, np.zeros((len(q), self.nv)))[1]
+        return told[..., 0], told[..., verbs.TOLD :]
 
     def _told(self, q: np.ndarray, v: np.ndarray) -> tuple[tuple[int, ...], np.ndarray]:
-        """The batch, and what is told of the elements in its rows (N, n, TOLD)."""
-        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        data = {name: rows.take(name) for name in rows.names}
-        self.check(data)
-        return rows.shape, self._at(data["q"], data["v"])[0]
+        """The batch, and in its rows (N, n, TOLD + nv) what is told of each element."""
+        rows, n = Rows({"q": (q, self.nq), "v": (v, self.nv)}), len(self.elements)
+        size = n * (verbs.TOLD + self.nv)
+        head = self.head("elements", lambda: self.new_head(looking="elements", results=size))
+        return rows.shape, self.look(head, rows).reshape(rows.count, n, -1)
 
     @cached_property
     def _driven(self) -> np.ndarray:
@@ -243,18 +238,24 @@ class ElementTreeFunctions(TreeFunctions):
         return limits
 
     def _push(self, rows: Rows) -> np.ndarray:
-        """Generalized force (N, nv) of all elements at rows of q, v and, where they are given, efforts."""
+        """Generalized force (N, nv) of all elements at rows of q, v and, where they are given, efforts, less
+        what their masses take at accelerations a, where these are given."""
         q, v = rows.take("q"), rows.take("v")
-        told, lines = self._at(q, v)
-        force = told[..., 2].copy()
-        if "tau" in rows.names:
-            force[:, self._driven] += rows.take("tau")[:, self.nv :]
-        return np.einsum("ni,nij->nj", force, lines)
+        a = rows.take("a") if "a" in rows.names else np.zeros_like(v)
+        tau = rows.take("tau") if "tau" in rows.names else np.empty((rows.count, 0))
+        force, size = np.empty((rows.count, self.nv)), (self.packed.numbers, self.nq, self.nv, tau.shape[1])
+        self.packed.provide_laws("lanes", views.LAW_ON_LANES, views.INERTIA_ON_LANES)
+
+        def call(*arrays: np.ndarray) -> int:
+            return verbs.push_many(self.address, aligned(views.push_numbers(*size)), *arrays)
+
+        run_in_slices(call, [q, v, a, tau, force])
+        return force
 
     @cached_property
     def by_mass_matrix(self) -> bool:  # type: ignore[override]
         """True also where elements have mass, which couples bodies that are not parent and child."""
-        return self._is_heavy or super().by_mass_matrix
+        return self._is_heavy or self.inner.by_mass_matrix or bool(numba.config.DISABLE_JIT)
 
     @cached_property
     def _is_heavy(self) -> bool:
@@ -290,7 +291,7 @@ class ElementTreeFunctions(TreeFunctions):
     ) -> None:
         tau[:, self.nv :] = 0.0
         own = np.empty((rows.count, self.nv))
-        if self._is_heavy:
+        if numba.config.DISABLE_JIT:
             data, seeing = {name: rows.take(name) for name in ("q", "v", "a")}, self.seeing(wrenches or ())
             points = seeing.points(tuple(wrenches or ()))
             explain_status(seeing.balances(data, points, wrench_rows(rows, wrenches), own), data)
@@ -309,6 +310,28 @@ class ElementTreeFunctions(TreeFunctions):
         flat = flat_wrenches(rows, wrenches) or {}
         loads = {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
         self.inner.forward_dynamics_rows(rows_with_wrenches(loads, **motion), loads, a)
+
+    @cached_property
+    def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:  # type: ignore[override]
+        """Inverse dynamics, and forward dynamics but for trees that take the mass matrix."""
+        by_matrix = self.inner.by_mass_matrix or (self._is_heavy and bool(self._weak_bodies))
+        found = {"inverse_dynamics": self._load_inverse_dynamics}
+        return found if by_matrix else found | {"forward_dynamics": self._load_forward_dynamics}
+
+    def _load_forward_dynamics(self) -> tuple[Callable[..., int], int]:
+        from flexdyn_ros.families.trees.elements.motion import provide_acceleration
+
+        provide_acceleration(super().motion(), self.packed, self.elements, self.nv, self.nu)
+        return verbs.forward_dynamics_one.load(), self.moving.address
+
+    def _load_inverse_dynamics(self) -> tuple[Callable[..., int], int]:
+        balance, nv = dynamics.balance_one.load(), self.nv
+
+        def with_efforts(head: int, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> int:
+            tau[nv:] = 0.0
+            return balance(head, q, v, a, tau[:nv])
+
+        return (balance if self.nu == nv else with_efforts), self.balancing.address
 
     def partial(
         self,
@@ -330,10 +353,7 @@ class ElementTreeFunctions(TreeFunctions):
             return super().actuation_matrix(q, out=out)
         rows = Rows({"q": (q, self.nq)})
         B = check_out(out, (*rows.shape, self.nv, self.nu), rows)
-        self.check({"q": rows.take("q")})
-        lines = self._at(rows.take("q"), np.zeros((rows.count, self.nv)))[1][:, self._driven]
-        B[..., : self.nv] = np.eye(self.nv)
-        B[..., self.nv :] = np.swapaxes(lines, 1, 2).reshape(*rows.shape, self.nv, -1)
+        self.look(self.looking("actuation"), rows, B, ("q",))
         return B
 
     def rest(
@@ -366,6 +386,7 @@ class ElementTreeFunctions(TreeFunctions):
         """The tree's kernels with the forces and masses of the elements."""
         tree, nv = self.inner.kernels, self.nv
         assert tree is not None
+        self.packed.provide_laws("plain", views.LAW, views.INERTIA)
 
         def inverse(address: int, work: Any, q: np.ndarray, v: Any, a: np.ndarray, tau: np.ndarray) -> None:
             force, none = np.zeros(nv, dtype=tau.dtype), tau[:0]

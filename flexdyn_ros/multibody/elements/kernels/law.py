@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from flexdyn_ros.numerics.compiling.callbacks import Callback, caller
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
+from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS, lanes_of, tangents_of
 
 __all__ = ["Law", "call_inertia", "call_law", "inertia_of", "law_of"]
 
@@ -49,26 +49,27 @@ INERTIA_SIGNATURE = "int64(int64, int64, int64, int64)"
 call_inertia = caller(INERTIA_SIGNATURE)
 
 
+#: what the compiler may do with lanes of a batch, as with those of the trees
+_FAST = {"contract", "nsz", "arcp"}
+
+
 class Law(NamedTuple):
-    """An element's law: its kernel, and the C functions of that for float64 numbers and on tangents."""
+    """An element's law: its kernel, and the C functions of that for float64 numbers, on lanes of a batch, and
+    on tangents. Each is compiled when its address is first asked for."""
 
     kernel: Callable
     plain: Callback
+    lanes: Callback
     tangents: Callback
 
-    @property
-    def addresses(self) -> tuple[int, int]:
-        """Of both."""
-        return self.plain.address, self.tangents.address
 
-
-def _named(kernel: Callable, signature: str, *functions: Callable) -> Law:
+def _law(kernel: Callable, signature: str, plain: Callable, lanes: Callable, tangents: Callable) -> Law:
     """A Law of these functions, as if the module of the kernel had defined them."""
     made = []
-    for function in functions:
+    for function, options in ((plain, {}), (lanes, {"fastmath": _FAST}), (tangents, {})):
         function.__module__ = kernel.__module__
         function.__name__ = function.__qualname__ = f"{kernel.__name__}_{function.__name__}"
-        made.append(Callback(function, signature))
+        made.append(Callback(function, signature, **options))
     return Law(kernel, *made)
 
 
@@ -79,12 +80,17 @@ def law_of(kernel: Callable, count: int) -> Law:
         kernel(floats_at(numbers, count), floats_at(motion, MOTION), floats_at(results, RESULTS))
         return 0
 
+    def lanes(numbers, motion, results):
+        moving = lanes_of(floats_at(motion, PER_LANES * MOTION))
+        kernel(floats_at(numbers, count), moving, lanes_of(floats_at(results, PER_LANES * RESULTS)))
+        return 0
+
     def tangents(numbers, motion, results):
         moving = tangents_of(floats_at(motion, PER_TANGENTS * MOTION))
         kernel(floats_at(numbers, count), moving, tangents_of(floats_at(results, PER_TANGENTS * RESULTS)))
         return 0
 
-    return _named(kernel, LAW_SIGNATURE, plain, tangents)
+    return _law(kernel, LAW_SIGNATURE, plain, lanes, tangents)
 
 
 def inertia_of(kernel: Callable, count: int) -> Law:
@@ -96,6 +102,12 @@ def inertia_of(kernel: Callable, count: int) -> Law:
         kernel(floats_at(numbers, count), moving, pushed, floats_at(weight, WEIGHT))
         return 0
 
+    def lanes(numbers, motion, acceleration, weight):
+        moving = lanes_of(floats_at(motion, PER_LANES * MOTION))
+        pushed = lanes_of(floats_at(acceleration, PER_LANES * ACCELERATION))
+        kernel(floats_at(numbers, count), moving, pushed, lanes_of(floats_at(weight, PER_LANES * WEIGHT)))
+        return 0
+
     def tangents(numbers, motion, acceleration, weight):
         moving = tangents_of(floats_at(motion, PER_TANGENTS * MOTION))
         pushed = tangents_of(floats_at(acceleration, PER_TANGENTS * ACCELERATION))
@@ -103,4 +115,4 @@ def inertia_of(kernel: Callable, count: int) -> Law:
         kernel(floats_at(numbers, count), moving, pushed, taken)
         return 0
 
-    return _named(kernel, INERTIA_SIGNATURE, plain, tangents)
+    return _law(kernel, INERTIA_SIGNATURE, plain, lanes, tangents)

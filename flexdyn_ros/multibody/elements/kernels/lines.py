@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+from numba.extending import overload
 
 from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import both, larger, less, select
+from flexdyn_ros.numerics.numbers.vectors import LANES, Lanes, element, with_element
 
 from . import law as at
 from .law import inertia_of, law_of
@@ -90,11 +92,30 @@ def about_axis(triad, motion, results):
     store3(line, 9, none, none, none)
 
 
+def arctan2(y, x):
+    """NumPy's, which knows no lanes."""
+    return np.arctan2(y, x)
+
+
+@overload(arctan2)
+def _arctan2(y, x):
+    if not isinstance(y, Lanes):
+        return lambda y, x: np.arctan2(y, x)
+
+    def of_lanes(y, x):
+        result = y
+        for k in range(LANES):
+            result = with_element(result, k, np.arctan2(element(y, k), element(x, k)))
+        return result
+
+    return of_lanes
+
+
 @kernel
 def angle_of(y, x):
     """arctan2(y, x), to the first order in imaginary parts and tangents."""
     yr, xr = y.real, x.real
-    return np.arctan2(yr, xr) + (xr * (y - yr) - yr * (x - xr)) / (xr * xr + yr * yr)
+    return arctan2(yr, xr) + (xr * (y - yr) - yr * (x - xr)) / (xr * xr + yr * yr)
 
 
 @kernel
@@ -230,6 +251,6 @@ functions = SimpleNamespace(
     **{
         one.function.__name__: one
         for each in (SPRING, TORSION_SPRING, DRIVE, SWINGING_MASSES)
-        for one in (each.plain, each.tangents)
+        for one in (each.plain, each.lanes, each.tangents)
     }
 )

@@ -22,7 +22,7 @@ from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.kernels import law as at
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
-from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
@@ -30,24 +30,21 @@ from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.stepping import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
+from . import parts
 from .views import (
     COUNT,
     DRIVEN_BY,
     HEAVY,
-    INERTIA,
-    LAW,
     ROWS,
+    SOLVE,
     STEPS,
     STEPS_WORK,
-    WEIGHT,
-    carry,
     carry_line,
     header_of,
-    observe_elements,
     results_of,
     row_of,
 )
-from .weights import WEIGHT_ROWS, carry_weights, factor_inertia, weigh_elements
+from .weights import WEIGHT_ROWS
 
 
 def elements_steps_size(inner: int, count: int, heavy: int, nv: int) -> int:
@@ -101,14 +98,12 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     memory = floats_at(work, head[WORK_SIZE])
     f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
     J, X = window(rest, 0, m * nv), window(rest, m * nv, m * nv)
-    given, found = floats_at(force, nv), floats_at(a, nv)
+    given = floats_at(force, nv)
     place, speed = floats_at(q, head[views.NQ]), floats_at(v, nv)
     for i in range(nv):
         f[i], trial[i] = given[i], 0.0
-    if head[HEAVY] > 0:
-        weigh_elements(address, memory, place, speed, trial, 1.0, rows, INERTIA)
-        carry_weights(address, memory, rows, -1.0, wrench, f)
-    observe_elements(address, memory, place, speed, rows, LAW)
+    parts.weigh(address, memory, place, speed, trial, 1.0, rows, wrench, f)
+    parts.observe(address, memory, place, speed, rows)
     for i in range(n):
         own, line = results_of(rows, i), window(J, i * nv, nv)
         for k in range(nv):
@@ -137,31 +132,31 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
             for k in range(nv):
                 J[chosen * nv + k] = J[i * nv + k]
             chosen += 1
-    for i in range(n):
-        if row_of(head, i)[INERTIA] != 0:
-            factor_inertia(address, rows, i, L)
-            for r in range(12):
-                if not holds(equal(L[r, r], 0.0)):
-                    line, given_by = window(J, chosen * nv, nv), window(rows, ROWS * i + WEIGHT, 12)
-                    for k in range(nv):
-                        line[k] = 0.0
-                    for k in range(12):
-                        given_by[k] = L[k, r]
-                    carry(address, memory, rows, i, 1.0, given_by, wrench, line)
-                    weights[chosen] = 1.0
-                    chosen += 1
+    heavy = parts.mass_rows(address, memory, rows, L, wrench, tail(J, chosen * nv), X)
+    for i in range(heavy):
+        weights[chosen + i] = 1.0
+    chosen += heavy
     function = tree_function(head, motion.ACCELERATE)
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
     if chosen > 0:
-        solve_rows(head, (robot, work, t, q, v, extra, h), size, chosen, f, trial, J, X, rest, found)
+        _call_solve(head[SOLVE], (robot, work, t, q, v, extra, h, size, chosen, a))
     return 0
 
 
-@kernel
-def solve_rows(head, state, size, n, f, trial, J, X, rest, a):
-    """Let n rows J of the elements, weighed, act on accelerations a that were found without them."""
-    robot, work, t, q, v, extra, h = state
+#: (robot, work, t, q, v, extra, h, size, n, a): 0
+_SOLVE_SIGNATURE = f"int64({'int64, ' * 2}float64, {'int64, ' * 3}float64, float64, int64, int64)"
+_call_solve = caller(_SOLVE_SIGNATURE)
+
+
+@callback(_SOLVE_SIGNATURE)
+def solve_rows(robot, work, t, q, v, extra, h, size, n, a):
+    """Let the n rows J that `accelerate` chose, weighed, act on accelerations a (nv,) that were found without
+    them; size: of the forces. A function of its own: forward dynamics has no rows without masses."""
+    head = header_of(robot_of(robot))
     nv, m = head[views.NV], most_rows(head)
+    _, _, _, vectors, _, rest = own_work(head, work)
+    f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
+    J, X, a = window(rest, 0, m * nv), window(rest, m * nv, m * nv), floats_at(a, nv)
     G = window(rest, 2 * m * nv, n * n).reshape(n, n)
     weights = tail(rest, 2 * m * nv + m * m)
     z = window(weights, m, n)
@@ -188,11 +183,12 @@ def solve_rows(head, state, size, n, f, trial, J, X, rest, a):
     if not cholesky(G, n):
         for k in range(nv):
             a[k] = np.nan
-        return
+        return 0
     cholesky_solve(G, n, z)
     for i in range(n):
         for k in range(nv):
             a[k] -= weights[i] * z[i] * X[i * nv + k]
+    return 0
 
 
 @callback(motion.LOSSES_SIGNATURE)
@@ -204,8 +200,8 @@ def losses(robot, work, t, q, v0, speed, mean):
     rows, then, _, _, _, _ = own_work(head, work)
     taken = motion.call_losses(tree_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
     place = floats_at(q, head[views.NQ])
-    observe_elements(address, memory, place, floats_at(mean, nv), then, LAW)
-    observe_elements(address, memory, place, floats_at(speed, nv), rows, LAW)
+    parts.observe(address, memory, place, floats_at(mean, nv), then)
+    parts.observe(address, memory, place, floats_at(speed, nv), rows)
     for i in range(head[COUNT]):
         taken += results_of(rows, i)[at.RESISTANCE] * results_of(then, i)[at.RATE]
     return taken
@@ -223,7 +219,7 @@ def observe(robot, work, q, v, position, speed):
         floats_at(position, nv)[i] = places[at_q[i]] if at_q[i] >= 0 else 0.0
         floats_at(speed, nv)[i] = rates[i]
     rows, memory = own_work(head, work)[0], floats_at(work, head[WORK_SIZE])
-    observe_elements(address, memory, places, rates, rows, LAW)
+    parts.observe(address, memory, places, rates, rows)
     for i in range(head[COUNT]):
         own, driven = results_of(rows, i), row_of(head, i)[DRIVEN_BY]
         if driven >= 0:
@@ -243,7 +239,7 @@ def exert(robot, work, q, effort, force):
     for i in range(nv):
         still[i] = 0.0
         forces[i] += floats_at(effort, nv)[i]
-    observe_elements(address, memory, places, still, rows, LAW)
+    parts.observe(address, memory, places, still, rows)
     for i in range(head[COUNT]):
         driven = row_of(head, i)[DRIVEN_BY]
         if driven >= 0:

@@ -9,44 +9,57 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.entries import displace
+from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_q
 from flexdyn_ros.multibody.elements.kernels import law
-from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE, RESISTANCE
-from flexdyn_ros.multibody.elements.kernels.law import ENERGY as STORED
-from flexdyn_ros.numerics.compiling.callbacks import callback
+from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
+from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.memory import lanes_of
+from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.stepping import table as motion
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
 from flexdyn_ros.numerics.verbs.head import (
     BALANCE_SIGNATURE,
     EFFORTS,
     HEAD_WORDS,
     OBSERVE_SIGNATURE,
+    RESULTS,
     ROBOT,
     SIZE,
     TANGENTS,
     call_balance,
     call_observe,
 )
+from flexdyn_ros.numerics.verbs.samples import finite, gather, scatter
 
+from . import parts
 from .views import (
+    ACCELERATE,
     BALANCE,
     COUNT,
     DRIVEN_BY,
     ENERGY,
+    EXERT,
+    HAS_MASS,
     HEAVY,
     INERTIA,
+    INERTIA_ON_LANES,
     INERTIA_ON_TANGENTS,
-    LAW,
+    LAW_ON_LANES,
     LAW_ON_TANGENTS,
     MOMENTA,
+    NU,
     OWN_SLOPES,
     ROWS,
     SLOPES,
+    STEPS,
     TERMS,
     WEIGHT,
+    WORK,
     carry_elements,
     carry_line,
     header_of,
@@ -57,23 +70,27 @@ from .views import (
     row_of,
 )
 from .views import MASS as INNER_MASS
-from .weights import add_energies, add_masses, carry_weights, weigh_elements
-
-_V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
+from .weights import add_masses, carry_weights, weigh_elements
 
 
 @kernel
 def push(address, work, q, v, tau, law, out):
     """out (nv,) += what the elements do, driven by the efforts in tau that there are."""
     memory, rows, wrench, _ = room_of(address, work)
+    observe_elements(address, memory, q, v, rows, law)
+    drive_elements(address, rows, tau)
+    carry_elements(address, memory, rows, wrench, out)
+
+
+@kernel(forceinline=True)
+def drive_elements(address, rows, tau):
+    """Add the efforts in tau that there are to the forces of what they drive."""
     head = header_of(address)
     nv = head[views.NV]
-    observe_elements(address, memory, q, v, rows, law)
     for i in range(head[COUNT]):
         own, at = results_of(rows, i), nv + row_of(head, i)[DRIVEN_BY]
         if nv <= at < tau.shape[0]:
             own[EFFORT] += tau[at]
-    carry_elements(address, memory, rows, wrench, out)
 
 
 @kernel
@@ -83,6 +100,22 @@ def weigh(address, work, q, v, a, gravity_scale, inertia, out):
         memory, rows, wrench, _ = room_of(address, work)
         weigh_elements(address, memory, q, v, a, gravity_scale, rows, inertia)
         carry_weights(address, memory, rows, -1.0, wrench, out)
+
+
+@kernel
+def exert(address, work, q, v, tau, out):
+    """`push` on float64 numbers."""
+    memory, rows, wrench, _ = room_of(address, work)
+    parts.observe(address, memory, q, v, rows)
+    drive_elements(address, rows, tau)
+    carry_elements(address, memory, rows, wrench, out)
+
+
+@kernel
+def take(address, work, q, v, a, gravity_scale, out):
+    """`weigh` on float64 numbers."""
+    memory, rows, wrench, _ = room_of(address, work)
+    parts.weigh(address, memory, q, v, a, gravity_scale, rows, wrench, out)
 
 
 @callback(BALANCE_SIGNATURE)
@@ -97,8 +130,8 @@ def balance(head, work, q, v, a, tau, wrenches, out):
     for i in range(nv):
         force[i] = 0.0
     place, speed = floats_at(q, nq), floats_at(v, nv)
-    push(address, memory, place, speed, floats_at(tau, words[EFFORTS]), LAW, force)
-    weigh(address, memory, place, speed, floats_at(a, nv), 1.0, INERTIA, force)
+    exert(address, memory, place, speed, floats_at(tau, words[EFFORTS]), force)
+    take(address, memory, place, speed, floats_at(a, nv), 1.0, force)
     for i in range(nv):
         rest[i] -= force[i]
     return 0
@@ -146,7 +179,7 @@ def force_of(address, memory, q, v, out):
     """out (nv,) = what the elements do by themselves at q, v."""
     for i in range(out.shape[0]):
         out[i] = 0.0
-    push(address, memory, q, v, out[0:0], LAW, out)
+    exert(address, memory, q, v, out[0:0], out)
 
 
 @callback(OBSERVE_SIGNATURE)
@@ -172,11 +205,11 @@ def bias_terms(head, work, q, v, out):
         elastic[i] -= force[i]
         force[i] = 0.0
     if header_of(address)[HEAVY] > 0:
-        weigh(address, memory, place, speed, last, 0.0, INERTIA, force)
+        take(address, memory, place, speed, last, 0.0, force)
         for i in range(nv):
             terms[i] -= force[i]
             force[i] = 0.0
-        weigh(address, memory, place, last, last, 1.0, INERTIA, force)
+        take(address, memory, place, last, last, 1.0, force)
         for i in range(nv):
             terms[nv + i] -= force[i]
     return 0
@@ -189,13 +222,9 @@ def energy(head, work, q, v, out):
     address = words[ROBOT]
     call_observe(header_of(address)[ENERGY], (head, work, q, v, out))
     nq, nv = header_of(address)[views.NQ], header_of(address)[views.NV]
-    memory, found = floats_at(work, words[SIZE]), floats_at(out, 3)
-    tree, rows, _, _ = room_of(address, memory)
-    observe_elements(address, tree, floats_at(q, nq), floats_at(v, nv), rows, LAW)
-    for i in range(header_of(address)[COUNT]):
-        found[2] += results_of(rows, i)[STORED]
-    tree, rows, _, still = room_of(address, memory)
-    add_energies(address, tree, rows, still, floats_at(q, nq), floats_at(v, nv), found)
+    memory, rows, wrench, still = room_of(address, floats_at(work, words[SIZE]))
+    place, speed, found = floats_at(q, nq), floats_at(v, nv), floats_at(out, 3)
+    parts.add_energies(address, memory, rows, wrench, still, place, speed, found)
     return 0
 
 
@@ -206,18 +235,63 @@ def momenta(head, work, q, v, out):
     address = words[ROBOT]
     header = header_of(address)
     call_observe(header[MOMENTA], (head, work, q, v, out))
-    if header[HEAVY] == 0:
-        return 0
-    memory, rows, _, still = room_of(address, floats_at(work, words[SIZE]))
+    memory, rows, wrench, still = room_of(address, floats_at(work, words[SIZE]))
     for i in range(header[views.NV]):
         still[i] = 0.0
     place, speed = floats_at(q, header[views.NQ]), floats_at(v, header[views.NV])
-    weigh_elements(address, memory, place, speed, still, 0.0, rows, INERTIA)
+    parts.weigh(address, memory, place, speed, still, 0.0, rows, wrench, still)
     found = floats_at(out, 10)
     for i in range(header[COUNT]):
-        if row_of(header, i)[INERTIA] != 0:
+        if row_of(header, i)[HAS_MASS] != 0:
             for k in range(10):
                 found[k] += rows[ROWS * i + WEIGHT + law.MOMENTUM + k]
+    return 0
+
+
+#: numbers of an element in the result of `elements`, before its line: coordinate, rate, force by itself
+TOLD = 3
+
+
+@callback(OBSERVE_SIGNATURE)
+def elements(head, work, q, v, out):
+    """TOLD numbers of each element, then how a unit of its force acts on the coordinates (nv,)."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = header_of(address)
+    nv = header[views.NV]
+    memory, rows, wrench, _ = room_of(address, floats_at(work, words[SIZE]))
+    parts.observe(address, memory, floats_at(q, header[views.NQ]), floats_at(v, nv), rows)
+    for i in range(header[COUNT]):
+        own, told = results_of(rows, i), floats_at(out + 8 * (TOLD + nv) * i, TOLD + nv)
+        told[0], told[1], told[2] = own[COORDINATE], own[RATE], own[EFFORT]
+        for k in range(nv):
+            told[TOLD + k] = 0.0
+        carry_line(address, memory, rows, i, 1.0, wrench, tail(told, TOLD))
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def actuation(head, work, q, v, out):
+    """B (nv, nu): the identity, then the lines of the elements that are driven."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = header_of(address)
+    nq, nv, size = header[views.NQ], header[views.NV], words[RESULTS]
+    memory, rows, wrench, line = room_of(address, floats_at(work, words[SIZE]))
+    B, nu = floats_at(out, size), size // nv
+    for i in range(size):
+        B[i] = 0.0
+    for i in range(nv):
+        B[i * nu + i], line[i] = 1.0, 0.0
+    parts.observe(address, memory, floats_at(q, nq), line, rows)
+    for i in range(header[COUNT]):
+        driven = row_of(header, i)[DRIVEN_BY]
+        if driven >= 0:
+            for k in range(nv):
+                line[k] = 0.0
+            carry_line(address, memory, rows, i, 1.0, wrench, line)
+            for k in range(nv):
+                B[k * nu + nv + driven] = line[k]
     return 0
 
 
@@ -248,31 +322,66 @@ def mass(head, work, q, v, out):
     return 0
 
 
-#: what `elements_many` tells of an element: coordinate, rate, force by itself, part of it that takes energy
-TOLD = 4
+# ---- entries ----
+
+_V, _M = "float64[::1]", "float64[:,::1]"
 
 
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T}, {_T})", nogil=True)
-def elements_many(address, work, q, v, told, lines):
-    """For rows of q, v: TOLD numbers of each element (N, n, TOLD), and how a unit of its force acts on the
-    coordinates (N, n, nv). Work memory begins at zero."""
-    memory, rows, wrench, _ = room_of(address, work)
-    n = header_of(address)[COUNT]
-    for s in range(q.shape[0]):
-        observe_elements(address, memory, q[s], v[s], rows, LAW)
-        for i in range(n):
-            own, line = results_of(rows, i), lines[s, i]
-            for k in range(line.shape[0]):
-                line[k] = 0.0
-            carry_line(address, memory, rows, i, 1.0, wrench, line)
-            told[s, i, 0], told[s, i, 1] = own[COORDINATE], own[RATE]
-            told[s, i, 2], told[s, i, 3] = own[EFFORT], own[RESISTANCE]
-            for k in range(TOLD):
-                if told[s, i, k] - told[s, i, k] != 0.0:
-                    return NOT_FINITE + 8 * s
+@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M})", nogil=True, fastmath={"contract", "nsz", "arcp"})
+def push_many(address, work, q, v, a, tau, out):
+    """Generalized forces (N, nv) of all elements at rows of q, v, driven by efforts tau (N, nu) or none
+    (N, 0), less what their masses take at accelerations a (N, nv); LANES samples at a time."""
+    nq, nv, nu = q.shape[1], v.shape[1], tau.shape[1]
+    work[:] = 0.0
+    n = nq + 3 * nv + nu
+    block, memory = lanes_of(window(work, 0, LANES * n)), lanes_of(tail(work, LANES * n))
+    place, speed = window(block, 0, nq), window(block, nq, nv)
+    rate, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
+    efforts = window(block, nq + 3 * nv, nu)
+    for first in range(0, q.shape[0], LANES):
+        gather(place, q, first, nq)
+        gather(speed, v, first, nv)
+        gather(rate, a, first, nv)
+        gather(efforts, tau, first, nu)
+        for i in range(nv):
+            found[i] = 0.0 * place[0]
+        push(address, memory, place, speed, efforts, LAW_ON_LANES, found)
+        weigh(address, memory, place, speed, rate, 1.0, INERTIA_ON_LANES, found)
+        scatter(found, out, first, nv)
     return OK
 
 
-layer = SimpleNamespace(
-    balance=balance, slopes=all_slopes, bias_terms=bias_terms, energy=energy, mass=mass, momenta=momenta
-)
+# ---- forward dynamics ----
+
+
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+def forward_dynamics_one(head, q, v, tau, a):
+    """a (nv,) of one state without wrenches, by the functions of a step of no length."""
+    address = ints_at(head, HEAD_WORDS)[ROBOT]
+    header = header_of(address)
+    nv, nu = header[views.NV], header[NU]
+    if q.shape[0] != header[views.NQ] or v.shape[0] != nv or tau.shape[0] != nu or a.shape[0] != nv:
+        return BAD_SHAPE
+    status = state_of_q(address, q)
+    if status != OK:
+        return status
+    work = floats_at(header[WORK], nv + nu)
+    force, extra = window(work, 0, nv), window(work, nv, nu)
+    for i in range(nu):
+        extra[i] = 0.0
+    for i in range(nv):
+        force[i] = tau[i] if nu == nv else 0.0
+    steps, memory, place = motion.table_at(header[STEPS]), header[WORK] + 8 * (nv + nu), address_of(q)
+    motion.call_prepare(steps[motion.PREPARE], (head, memory))
+    if nu > nv:
+        motion.call_exert(header[EXERT], (head, memory, place, address_of(tau), address_of(force)))
+    arrays = place, address_of(v), address_of(force), address_of(extra)
+    motion.call_accelerate(header[ACCELERATE], (head, memory, 0.0, *arrays, 0.0, address_of(a)))
+    return OK if finite(v, nv) and finite(tau, nu) and finite(a, nv) else NOT_FINITE
+
+
+#: around the functions of any tree; for elements that are driven; for elements that have mass
+layer = {"balance": balance, "slopes": all_slopes, "bias_terms": bias_terms, "energy": energy}
+layer |= {"elements": elements}
+driven = {"actuation": actuation}
+heavy = {"mass": mass, "momenta": momenta}

@@ -23,32 +23,42 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.memory import PER_LANES
 
-#: words behind those of the tree; functions are addresses, where not said otherwise of those of the
-#: tree alone
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 13
+#: words behind those of the tree; functions are addresses: those of the tree alone, then the layer's own
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 21
 (
     COUNT,
     TABLE,
     NUMBERS,
+    HEAVY,  # how many elements have mass
+    NU,
     BALANCE,
     SLOPES,
-    OWN_SLOPES,  # of the elements alone
     TERMS,
     ENERGY,
     MASS,
     MOMENTA,
-    HEAVY,  # how many elements have mass
     STEPS,  # its table of numerics/stepping/table.py
     STEPS_WORK,  # numbers of the work memory of that
+    OWN_SLOPES,
+    OBSERVE,  # parts.py
+    WEIGH,
+    MASS_ROWS,
+    ACCELERATE,  # steps.py
+    SOLVE,
+    EXERT,
+    WORK,  # of forward dynamics of a single state: nv + nu numbers, then those of a step
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
 
 # columns of an element in TABLE: nodes of its frames, where its numbers begin, which effort drives it (-1:
-# none), addresses of its law for float64 numbers and on tangents, and of its inertia likewise (0: no mass)
-COLUMNS = 8
-BASE_NODE, END_NODE, NUMBERS_AT, DRIVEN_BY, LAW, LAW_ON_TANGENTS, INERTIA, INERTIA_ON_TANGENTS = range(
-    COLUMNS
-)
+# none), whether it has mass, addresses of its law for float64 numbers, on lanes and on tangents, and of its
+# inertia likewise
+COLUMNS = 11
+(
+    BASE_NODE, END_NODE, NUMBERS_AT, DRIVEN_BY, HAS_MASS,
+    LAW, LAW_ON_LANES, LAW_ON_TANGENTS, INERTIA, INERTIA_ON_LANES, INERTIA_ON_TANGENTS,
+) = range(COLUMNS)  # fmt: skip
 # numbers of an element: placements of its frames in the nodes, then its own
 PLACEMENTS, OWN = 0, 24
 
@@ -116,9 +126,11 @@ def write_motion(bodies, node, placement, motion):
 def move_elements(address, memory, q, v, rows):
     """Write the motion of the frames of all elements; memory: of the tree's recursions, which it uses."""
     head = header_of(address)
+    bodies = carve_flexible(memory, head[views.NB], head[views.NQ], head[views.NV]).tree.bodies
+    for k in range(3):  # of the world, whatever the memory was used for
+        bodies[views.OMEGA + k], bodies[views.VELOCITY + k] = 0.0 * q[0], 0.0 * q[0]
     place_flexible(address, memory, q)
     move_flexible(address, memory, q, v)
-    bodies = carve_flexible(memory, head[views.NB], head[views.NQ], head[views.NV]).tree.bodies
     for i in range(head[COUNT]):
         row = row_of(head, i)
         numbers = floats_at(head[NUMBERS] + 8 * row[NUMBERS_AT], OWN)
@@ -195,6 +207,11 @@ def room_size(count: int, nv: int) -> int:
     """Numbers behind those of the tree that `room_of` takes; behind it room for two
     Jacobians, as tangents for derivatives."""
     return ROWS * count + 6 + 13 * nv + nv * nv // 12 + 1
+
+
+def push_numbers(numbers: int, nq: int, nv: int, nu: int) -> int:
+    """float64 numbers of work memory of `push_many`, of which the kernels take `numbers` for a sample."""
+    return PER_LANES * (numbers + nq + 3 * nv + nu)
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from flexdyn_ros.families.trees.flexible.kernels.kinematics import flexible_jaco
 from flexdyn_ros.families.trees.flexible.kernels.rnea import accelerate_node
 from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible, open_flexible
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.views import open_tree, prepare
+from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.multibody.elements.kernels import law as at
 from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn, unturn
 from flexdyn_ros.numerics.compiling.callbacks import address_of
@@ -22,7 +22,7 @@ from .views import (
     BASE_NODE,
     COUNT,
     END_NODE,
-    HEAVY,
+    HAS_MASS,
     INERTIA,
     NUMBERS,
     NUMBERS_AT,
@@ -79,7 +79,7 @@ def weigh_elements(address, memory, q, v, a, gravity_scale, rows, inertia):
         accelerate_node(model, data, b, own, q, v, a)
     for i in range(head[COUNT]):
         row = row_of(head, i)
-        if row[INERTIA] != 0:
+        if row[HAS_MASS] != 0:
             numbers = floats_at(head[NUMBERS] + 8 * row[NUMBERS_AT], OWN)
             kept = window(rows, ROWS * i + ACCELERATION, at.ACCELERATION)
             for k in range(2):
@@ -89,7 +89,7 @@ def weigh_elements(address, memory, q, v, a, gravity_scale, rows, inertia):
     move_elements(address, memory, q, v, rows)
     for i in range(head[COUNT]):
         row = row_of(head, i)
-        if row[INERTIA] != 0:
+        if row[HAS_MASS] != 0:
             own = tail(rows, ROWS * i)
             turn_to_world(window(own, 0, at.FRAME), window(own, ACCELERATION, 6))
             turn_to_world(window(own, at.FRAME, at.FRAME), window(own, ACCELERATION + 6, 6))
@@ -110,7 +110,7 @@ def carry_weights(address, memory, rows, share, wrench, force):
     """force (nv,) += share times what masses take, after `weigh_elements`."""
     head = header_of(address)
     for i in range(head[COUNT]):
-        if row_of(head, i)[INERTIA] != 0:
+        if row_of(head, i)[HAS_MASS] != 0:
             wrenches = window(rows, ROWS * i + WEIGHT + at.WRENCHES, 12)
             carry(address, memory, rows, i, share, wrenches, wrench, force)
 
@@ -137,7 +137,7 @@ def add_masses(address, memory, rows, wrench, J, column, M):
     nv = head[views.NV]
     for i in range(head[COUNT]):
         row, own = row_of(head, i), tail(rows, ROWS * i)
-        if row[INERTIA] != 0:
+        if row[HAS_MASS] != 0:
             numbers = floats_at(head[NUMBERS] + 8 * row[NUMBERS_AT], OWN)
             flexible_jacobian(address, memory, row[BASE_NODE], window(numbers, 9, 3), J[0:6])
             flexible_jacobian(address, memory, row[END_NODE], window(numbers, 21, 3), J[6:12])
@@ -154,24 +154,6 @@ def add_masses(address, memory, rows, wrench, J, column, M):
 
 
 @kernel
-def add_energies(address, memory, rows, still, q, v, found):
-    """found (3,) += kinetic and gravity energy of the masses of elements; still (nv,) is scratch."""
-    head = header_of(address)
-    if head[HEAVY] == 0:
-        return
-    for i in range(head[views.NV]):
-        still[i] = 0.0
-    weigh_elements(address, memory, q, v, still, 1.0, rows, INERTIA)
-    fall = open_tree(address).gravity
-    for i in range(head[COUNT]):
-        if row_of(head, i)[INERTIA] != 0:
-            own = tail(rows, ROWS * i + WEIGHT)
-            found[0] += own[at.KINETIC]
-            for k in range(3):
-                found[1] -= fall[k] * own[at.FIRST_MOMENT + k]
-
-
-@kernel
 def factor_inertia(address, rows, i, L):
     """L (12, 12) with L L' the inertia of element i by the accelerations of its frames, which stand still
     from here on; columns of nothing are 0 (Cholesky of a semidefinite matrix)."""
@@ -185,13 +167,20 @@ def factor_inertia(address, rows, i, L):
         for k in range(12):
             L[k, j] = own[WEIGHT + at.WRENCHES + k]
         largest = largest + L[j, j]
-    for j in range(12):
+    factor(L, 12, largest)
+
+
+@kernel
+def factor(L, n, largest):
+    """L (n, n) becomes its Cholesky factor, columns of nothing 0: of a semidefinite matrix whose trace is
+    `largest`."""
+    for j in range(n):
         d = L[j, j]
         for k in range(j):
             d -= L[j, k] * L[j, k]
         is_there = less(1e-14 * largest, d)
         root = np.sqrt(select(is_there, d, 1.0 + 0.0 * d))
-        for r in range(12):
+        for r in range(n):
             x = L[r, j]
             for k in range(j):
                 x -= L[r, k] * L[j, k]
