@@ -107,7 +107,7 @@ class DerivativeEntries(ObservedFunctions):
     @shared_property
     def moving(self) -> Head:
         """For the functions of steps in time."""
-        return self.new_head()
+        return self.new_head(results=3)
 
     @shared_property
     def accelerating(self) -> Head:
