@@ -10,7 +10,7 @@ from flexdyn_ros.families.continuum.kernels import section as stops
 from flexdyn_ros.families.continuum.kernels.steps import CONTINUUM_MOTION, LAGGING_MOTION, slice_code
 from flexdyn_ros.families.continuum.kernels.views import work_size
 from flexdyn_ros.families.continuum.model import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
-from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits
+from flexdyn_ros.robot.motion import ElementState, Lag, Motion, actuator_limits
 
 
 def continuum_motion(
@@ -31,8 +31,7 @@ def continuum_motion(
         damping=np.concatenate([section.damping for section in arm.sections]),
         stiff=True,
         losses_follow=True,
-        actuators=None if lag is None else lag.memory,
-        lag=lag,
+        memory=lag,
         switches=(stops.__name__,),
         keep=packed,
     )
@@ -44,12 +43,18 @@ def supply_lag(arm: SoftArm) -> Lag | None:
     A pressure lies between vacuum and its <pressure maximum>.
     """
     rows = np.zeros((3, len(arm.sections)))
+    states: list[ElementState] = []
     for i, section in enumerate(arm.sections):
         p = section.pressure
         if p is not None:
             highest = np.inf if p.maximum is None else p.maximum
-            rows[:, i] = p.time_constant, -p.area * ATMOSPHERE, p.area * (highest - ATMOSPHERE)
-    return Lag(*np.repeat(rows, 3, axis=1)) if rows[0].any() else None
+            rows[:, i] = p.time_constant, p.area, p.area * (highest - ATMOSPHERE)
+            if p.time_constant > 0.0:
+                states += [
+                    ElementState(f"{section.joint}/pressure_{k}", "Pa", section.joint) for k in (1, 2, 3)
+                ]
+    time_constant, area, largest = np.repeat(rows, 3, axis=1)
+    return Lag(tuple(states), time_constant, area, ATMOSPHERE, largest) if states else None
 
 
 def slice_points(frames: Iterable[SectionFrame]) -> tuple[np.ndarray, np.ndarray]:

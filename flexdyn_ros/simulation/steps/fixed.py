@@ -44,7 +44,7 @@ def run_fixed(plan: Plan) -> Trajectory:
         from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 
         record.follow(FusedHydraulics(stepper, plan.cylinders))
-    record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False)
+    record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False, stepper.states)
     calls_back = bool(plan.control or plan.wrenches or plan.drive)
     in_chunks = all(watch.many is not None for watch in plan.watches)
     first, event = 0, None
@@ -111,19 +111,36 @@ def _in_chunks(plan: Plan, stepper: Stepper, record: Record, progress: Progress,
 
 
 class _Rows:
-    """Every step of a chunk: states, efforts, accounts, and what the watches find in them."""
+    """Every step of a chunk: states, efforts, accounts, states of elements, and what the watches find in
+    them."""
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         n, robot = min(CHUNKS[1], plan.times.size) + 1, plan.robot
         self._plan, self._stepper, self._record = plan, stepper, kernels.record_steps.load()
-        self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 4)]
+        widths = robot.nq, robot.nv, robot.nu, 4, plan.states0.size
+        self._arrays = [np.empty((n, width)) for width in widths]
 
     def record(self, first: int, steps: int) -> tuple[int, int]:
         """Make steps from index `first` of the times; their status and how many were made."""
-        views = [array[: steps + 1] for array in self._arrays]
+        views = [array[: steps + 1] for array in self._arrays[:4]]
         t, dt = float(self._plan.times[first]), self._plan.dt
+        if self._plan.states0.size:
+            return self._record_one_by_one(t, steps, views)
         result = self._record(self._stepper._steps, t, 1, dt, *views)
         return result & 3, result >> 2
+
+    def _record_one_by_one(self, t: float, steps: int, views: list[np.ndarray]) -> tuple[int, int]:
+        """As `record` from time t, with a look at the states of elements after each step."""
+        stepper, dt, states, account = self._stepper, self._plan.dt, self._arrays[4], views[3]
+        states[0], account[0, 2] = stepper.states, 0.0
+        for i in range(steps):
+            clipped = account[i, 2]
+            result = self._record(stepper._steps, t + i * dt, 1, dt, *(rows[i : i + 2] for rows in views))
+            account[i, 2] = clipped
+            if result & 3:
+                return result & 3, i
+            states[i + 1] = stepper.states
+        return OK, steps
 
     def first_event(self, steps: int) -> int | None:
         """Index of the first step that holds an event."""
@@ -195,7 +212,8 @@ def _step_by_step(
 def _add(record: Record, t: float, stepper: AnyStepper, clipped: bool = False) -> None:
     """The stepper's state at t as a sample."""
     account = stepper.work, stepper.dissipated, record.clipped or clipped
-    record.add(t, stepper.q, stepper.v, stepper.effort, *account, stepper.numerical_dissipation)
+    inside = stepper.states, stepper.numerical_dissipation
+    record.add(t, stepper.q, stepper.v, stepper.effort, *account, *inside)
     record.clipped = False
 
 
