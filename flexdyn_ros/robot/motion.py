@@ -127,6 +127,10 @@ class Lag(ElementMemory):
     def _lags(self) -> np.ndarray:
         return self.time_constant > 0.0
 
+    @cached_property
+    def _places(self) -> np.ndarray:
+        return np.flatnonzero(self._lags)
+
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; T, least and largest commands, forces."""
         return np.concatenate([self.time_constant, self._least, self.largest, 0.0 * self.time_constant])
@@ -146,13 +150,13 @@ class Lag(ElementMemory):
 
     def pressures(self, force: np.ndarray) -> np.ndarray:
         """States (..., ns) of forces (..., nu), above vacuum: what is read may be set."""
-        found = self.atmosphere + force[..., self._lags] / self.area[self._lags]
+        found = self.atmosphere + force[..., self._places] / self.area[self._places]
         return np.maximum(found, np.finfo(np.float64).tiny)
 
     def forces(self, states: np.ndarray) -> np.ndarray:
         """Forces (nu,) of states (ns,); 0 where the command acts at once."""
         force = np.zeros(self.area.size)
-        force[self._lags] = (states - self.atmosphere) * self.area[self._lags]
+        force[self._places] = (states - self.atmosphere) * self.area[self._places]
         return force
 
     def after(self, seconds: float | np.ndarray, command: np.ndarray, force: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from flexdyn_ros.simulation.events import Event, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
+from flexdyn_ros.simulation.steps.rates import HeldCommand
 from flexdyn_ros.simulation.steps.stepper import FAILURES, NOT_FINITE, OK, Stepper
 from flexdyn_ros.simulation.steps.verb_stepper import VerbStepper
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -124,23 +125,11 @@ class _Rows:
         """Make steps from index `first` of the times; their status and how many were made."""
         views = [array[: steps + 1] for array in self._arrays[:4]]
         t, dt = float(self._plan.times[first]), self._plan.dt
-        if self._plan.states0.size:
-            return self._record_one_by_one(t, steps, views)
+        held = HeldCommand(self._plan.robot, t, self._plan.effort, self._stepper.states)
         result = self._record(self._stepper._steps, t, 1, dt, *views)
-        return result & 3, result >> 2
-
-    def _record_one_by_one(self, t: float, steps: int, views: list[np.ndarray]) -> tuple[int, int]:
-        """As `record` from time t, with a look at the states of elements after each step."""
-        stepper, dt, states, account = self._stepper, self._plan.dt, self._arrays[4], views[3]
-        states[0], account[0, 2] = stepper.states, 0.0
-        for i in range(steps):
-            clipped = account[i, 2]
-            result = self._record(stepper._steps, t + i * dt, 1, dt, *(rows[i : i + 2] for rows in views))
-            account[i, 2] = clipped
-            if result & 3:
-                return result & 3, i
-            states[i + 1] = stepper.states
-        return OK, steps
+        done = result >> 2
+        self._arrays[4][: done + 1] = held.states(t + dt * np.arange(done + 1))
+        return result & 3, done
 
     def first_event(self, steps: int) -> int | None:
         """Index of the first step that holds an event."""
