@@ -186,6 +186,7 @@ class Drive:
             robot = robot.with_payload(self.tip, self._payload)
         self.robot, old = robot, self._stepper
         self._begin(old.q.copy(), old.v.copy(), old.t)
+        self._stepper.set_states(old.states)
 
     def _begin(self, q: np.ndarray, v: np.ndarray, t: float) -> None:
         before: Any = getattr(self, "_cylinders", None)
