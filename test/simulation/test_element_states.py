@@ -226,6 +226,19 @@ def test_files_of_version_0_2_have_no_states():
         assert run.states.shape == (len(run), 0)
 
 
+def test_a_run_of_version_0_2_of_a_robot_with_states_is_recorded_without_them(robot, tmp_path):
+    flexdyn_ros.simulate(robot, 0.01, control=TAU).save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        old = {name: array for name, array in file.items() if not name.startswith("state")}
+    np.savez(tmp_path / "old.npz", **old)
+    run = Trajectory.load(tmp_path / "old.npz", robot)
+    assert run.status == 0
+    run.to_bag(tmp_path / "run.mcap")
+    again = Trajectory.load(tmp_path / "run.mcap", robot)
+    assert again.states.shape == run.states.shape == (len(run), 0)
+    assert NAMES[0] not in again.to_dataframe().attrs["units"]
+
+
 @pytest.mark.parametrize("change", ["shape", "names", "kind"])
 def test_a_file_whose_states_do_not_fit_is_refused(robot, tmp_path, change):
     run = flexdyn_ros.simulate(robot, 0.01, control=TAU)

@@ -326,7 +326,9 @@ def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str
     """Units of the coordinates and states; "-" where the recording does not say."""
     units: dict[str, Any] = {}
     for key, own in zip(("q_units", "v_units", "effort_units", "state_units"), names, strict=True):
-        units[key] = tuple(json.loads(note[key])) if key in note else ("-",) * len(own)
+        found = json.loads(note.get(key, "[]"))
+        # states of elements are not in every recording of a robot that has them
+        units[key] = tuple(found) if len(found) == len(own) else ("-",) * len(own)
     return units
 
 
