@@ -192,7 +192,15 @@ def simulate(
     record = ("energy", "hydraulics") if has_cylinders else ("energy",)
     try:
         result = run(
-            loaded, duration, begin.q, begin.v, control=control, record=record, progress=shown, **options
+            loaded,
+            duration,
+            begin.q,
+            begin.v,
+            states0=begin.states,
+            control=control,
+            record=record,
+            progress=shown,
+            **options,
         )
     except SimulationError as error:
         if error.trajectory is not None:

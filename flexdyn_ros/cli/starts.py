@@ -19,12 +19,14 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 
 
 class Start(NamedTuple):
-    """q (nq,), v (nv,), None for the description's own; tau (nu,) of what is held [N m, N]; time t [s]."""
+    """q (nq,), v (nv,), None for the description's own; tau (nu,) of what is held [N m, N]; time t [s];
+    states of elements by name, those left out at rest."""
 
     q: np.ndarray | None
     v: np.ndarray | None
     tau: np.ndarray
     t: float
+    states: dict[str, float]
 
 
 def start_of(
@@ -53,7 +55,7 @@ def start_of(
     """
     positions = named_numbers(q_texts, robot.q_names, "--q")
     speeds = named_numbers(v_texts, robot.v_names, "--v")
-    q, v, t = _named_state(robot, source, topics or ())
+    q, v, t, states = _named_state(robot, source, topics or ())
     if positions or source == "rest":
         q = _replaced(initial_motion(robot, drive_of(robot, None), t)[0] if q is None else q, positions)
     if speeds:
@@ -62,10 +64,11 @@ def start_of(
     tau = np.zeros(robot.nu)
     if source == "rest":
         q, tau = _rest(robot, q, held)
+        states = dict(zip(_state_names(robot), robot.rest_states(q, tau=tau).tolist(), strict=True))
     elif held:
         start = initial_motion(robot, drive_of(robot, None), t)[0] if q is None else q
         tau = _carried(robot, start, held)
-    return Start(q, v, tau, t)
+    return Start(q, v, tau, t, states)
 
 
 def doubts_of(robot: Robot, start: Start, tau: np.ndarray, hold: str | None) -> Iterator[str]:
@@ -91,17 +94,23 @@ def doubts_of(robot: Robot, start: Start, tau: np.ndarray, hold: str | None) -> 
 
 def _named_state(
     robot: Robot, source: str, topics: Sequence[str]
-) -> tuple[np.ndarray | None, np.ndarray | None, float]:
-    """Position, velocity and time that --from names; None where it names none."""
+) -> tuple[np.ndarray | None, np.ndarray | None, float, dict[str, float]]:
+    """Position, velocity, time and states of elements that --from names; None where it names none."""
     if source in ("neutral", "rest"):
-        return None, None, 0.0
+        return None, None, 0.0, {}
     if not Path(source).exists():
         raise typer.BadParameter(
             f"{source!r} is no file, expected rest, neutral, or a trajectory (.npz, .mcap, .db3, a folder)",
             param_hint="--from",
         )
     run = Trajectory.load(source, robot, topics=topics)
-    return run.q[-1].copy(), run.v[-1].copy(), float(run.t[-1])
+    recorded = zip(run.state_names, run.states[-1].tolist(), strict=True)
+    states = {name: value for name, value in recorded if name in _state_names(robot)}
+    return run.q[-1].copy(), run.v[-1].copy(), float(run.t[-1]), states
+
+
+def _state_names(robot: Robot) -> tuple[str, ...]:
+    return tuple(state.name for state in robot.element_states)
 
 
 def _replaced(values: np.ndarray, numbers: dict[int, float]) -> np.ndarray:

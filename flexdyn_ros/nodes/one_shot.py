@@ -134,7 +134,9 @@ STANDARD = {"reset": Trigger, "pause": Trigger, "resume": Trigger, "enable": Set
 NAMED = {"get_dynamics_state": services.GetState, "set_dynamics_state": services.SetState}
 #: nodes that own services other than the dynamics server's
 OWNERS = dict.fromkeys(
-    (*NAMED, "step", "apply_wrench", "set_payload", "reset", "pause", "resume"), "simulator"
+    (*NAMED, "get_element_states", "set_element_states", "step", "apply_wrench", "set_payload")
+    + ("reset", "pause", "resume"),
+    "simulator",
 ) | {"enable": "hydraulic_actuators"}
 
 

@@ -62,6 +62,7 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
     "simulator": (
         Topic("out", "joint_states", "sensor_msgs/JointState"),
         Topic("out", "~/state", "flexdyn_interfaces/DynamicsState"),
+        Topic("out", "~/element_states", "flexdyn_interfaces/ElementStates"),
         Topic("out", "~/energy", "flexdyn_interfaces/Energy"),
         Topic("out", "deflections", "flexdyn_interfaces/LinkDeflections"),
         Topic("out", "~/wrench/{}", "geometry_msgs/WrenchStamped"),

@@ -2,45 +2,177 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.stepping.table import ENERGIES, EXERT, LOAD, PREPARE, motion_table
+from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 
-__all__ = ["Lag", "Motion", "actuator_limits", "shared_functions"]
+__all__ = [
+    "ElementMemory",
+    "ElementState",
+    "Lag",
+    "Motion",
+    "actuator_limits",
+    "complete_states",
+    "shared_functions",
+]
+
+
+class ElementState(NamedTuple):
+    """A state of an element beside q and v: its name, its unit, and the element that has it."""
+
+    name: str
+    unit: str
+    element: str
+
+
+class ElementMemory(ABC):
+    """Elements with states of their own beside q and v, and the memory of a simulation that holds them.
+
+    The memory is a float64 array of the family's own layout: the first argument of the function ACTUATE
+    (numerics/stepping/table.py), which advances the states.
+
+    Attributes
+    ----------
+    states : tuple of ElementState
+        ns of them, in the order of the description.
+    """
+
+    states: tuple[ElementState, ...]
+
+    @abstractmethod
+    def fresh(self) -> np.ndarray:
+        """Memory (n,) of a new simulation, with states at rest."""
+
+    @abstractmethod
+    def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
+        """States (count, ns) at rest for rows of q, v and tau, the efforts that the elements exert [N m, N];
+        without tau, those in which a simulation starts."""
+
+    @abstractmethod
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """States (ns,) in a memory, copied."""
+
+    @abstractmethod
+    def write(self, memory: np.ndarray, states: np.ndarray) -> None:
+        """Put finite states (ns,) into a memory."""
+
+
+def complete_states(
+    states: Sequence[ElementState], values: object, rest: np.ndarray, name: str
+) -> np.ndarray:
+    """States (ns,) that a caller gave under `name`: in order, or by name; those left out are at rest (ns,).
+
+    Raises
+    ------
+    UnknownNameError, DimensionError
+        For a name that no state has, or another number of them.
+    StateError
+        For NaN, infinity, or an absolute pressure that is not above 0 Pa.
+    """
+    names = tuple(state.name for state in states)
+    if values is None:
+        values = rest
+    elif isinstance(values, Mapping):
+        for key in values:
+            UnknownNameError.check("state of elements", key, names)
+        values = [values.get(key, at_rest) for key, at_rest in zip(names, rest, strict=True)]
+    array = numbers(values, name)
+    if array.shape != (len(names),):
+        listed = f": {', '.join(names)}" if names else ", the robot has no elements with states"
+        raise DimensionError(f"{name} has shape {array.shape}, expected ({len(names)},){listed}")
+    for state, value in zip(states, array.tolist(), strict=True):
+        if not isfinite(value):
+            raise StateError(f"{name} of '{state.name}' is {value}, expected a finite number")
+        if state.unit == "Pa" and value <= 0.0:
+            raise StateError(
+                f"{name} of '{state.name}' is {value:g} Pa, expected an absolute pressure above 0"
+            )
+    return array.copy()
 
 
 @dataclass(frozen=True, eq=False)
-class Lag:
-    """Actuators whose forces follow commands like T f' = c - f, from zero at the start of a simulation.
+class Lag(ElementMemory):
+    """Actuators whose forces follow commands like T f' = c - f; their states are absolute pressures.
+
+    A simulation starts at the pressure of the atmosphere, where the forces are zero.
 
     Parameters
     ----------
+    states : tuple of ElementState
+        Pressures [Pa] of the actuators whose time constant is not zero, in their order.
     time_constant : (nu,) array
         T [s]; 0 where the force is the command.
-    least, largest : (nu,) arrays
-        What the command c of a lagging actuator is clipped to [N].
+    area : (nu,) array
+        Effective area [m2]: force = area (pressure - atmosphere).
+    atmosphere : float
+        [Pa]
+    largest : (nu,) array
+        What the command of a lagging actuator is clipped to [N], vacuum on the other side.
     """
 
+    states: tuple[ElementState, ...]
     time_constant: np.ndarray
-    least: np.ndarray
+    area: np.ndarray
+    atmosphere: float
     largest: np.ndarray
 
-    def memory(self) -> np.ndarray:
-        """Fresh memory of the actuators for the fixed steps: T, least, largest, f."""
-        return np.concatenate([self.time_constant, self.least, self.largest, 0.0 * self.time_constant])
+    @cached_property
+    def _least(self) -> np.ndarray:
+        return -self.area * self.atmosphere
 
-    def after(self, seconds: float, command: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """Forces (nu,) some seconds after they were `force` while a command (nu,) is held."""
-        lags = self.time_constant > 0.0
-        held = np.where(lags, np.clip(command, self.least, self.largest), command)
-        share = np.exp(-seconds / np.where(lags, self.time_constant, 1.0))
-        return np.where(lags, held + (force - held) * share, held)
+    @cached_property
+    def _lags(self) -> np.ndarray:
+        return self.time_constant > 0.0
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        return np.flatnonzero(self._lags)
+
+    def fresh(self) -> np.ndarray:
+        """See `ElementMemory`; T, least and largest commands, forces."""
+        return np.concatenate([self.time_constant, self._least, self.largest, 0.0 * self.time_constant])
+
+    def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
+        """See `ElementMemory`; efforts beyond what the supply reaches are clipped."""
+        tau = np.zeros((len(q), self.area.size)) if tau is None else tau
+        return self.pressures(np.clip(tau, self._least, self.largest))
+
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """See `ElementMemory`."""
+        return self.pressures(memory[-self.area.size :])
+
+    def write(self, memory: np.ndarray, states: np.ndarray) -> None:
+        """See `ElementMemory`."""
+        memory[-self.area.size :] = self.forces(states)
+
+    def pressures(self, force: np.ndarray) -> np.ndarray:
+        """States (..., ns) of forces (..., nu), above vacuum: what is read may be set."""
+        found = self.atmosphere + force[..., self._places] / self.area[self._places]
+        return np.maximum(found, np.finfo(np.float64).tiny)
+
+    def forces(self, states: np.ndarray) -> np.ndarray:
+        """Forces (nu,) of states (ns,); 0 where the command acts at once."""
+        force = np.zeros(self.area.size)
+        force[self._places] = (states - self.atmosphere) * self.area[self._places]
+        return force
+
+    def after(self, seconds: float | np.ndarray, command: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Forces (nu,) some seconds after they were `force` while a command (nu,) is held; (n, nu) of seconds
+        (n, 1)."""
+        held = np.where(self._lags, np.clip(command, self._least, self.largest), command)
+        share = np.exp(-seconds / np.where(self._lags, self.time_constant, 1.0))
+        return np.where(self._lags, held + (force - held) * share, held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +199,10 @@ class Motion:
         Indices, stiffness and damping of the modal coordinates of every flexible link.
     stiff : bool
         Whether "auto" is rosenbrock whatever those say.
-    actuators : callable () -> float64 array, optional
-        Fresh memory of the actuators, the first argument of the function ACTUATE.
+    memory : ElementMemory, optional
+        Elements with states of their own, which the function ACTUATE advances.
     losses_follow : bool
         Whether LOSSES reads what ACCELERATE left in the work memory.
-    lag : Lag, optional
-        How forces lag behind commands, where that is all that the actuators do. A state that is set finds
-        them fresh.
     no_moments : str
         Why wrenches on frames may hold no moment; empty where they may.
     switches : tuple of str
@@ -94,12 +223,16 @@ class Motion:
     damping: np.ndarray
     modal: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
     stiff: bool = False
-    actuators: Callable[[], np.ndarray] | None = None
+    memory: ElementMemory | None = None
     losses_follow: bool = False
-    lag: Lag | None = None
     no_moments: str = ""
     switches: tuple[str, ...] = ()
     keep: Any = field(default=None, repr=False)
+
+    @property
+    def lag(self) -> Lag | None:
+        """How forces lag behind commands, where that is all that elements do."""
+        return self.memory if isinstance(self.memory, Lag) else None
 
     @property
     def drives_coordinates(self) -> bool:

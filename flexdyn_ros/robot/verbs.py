@@ -36,7 +36,7 @@ from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.entries.short_ways import short_ways
 from flexdyn_ros.robot.functions import FamilyFunctions
-from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.motion import ElementState, Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.payload import check_payload
 from flexdyn_ros.robot.results import (
@@ -146,6 +146,38 @@ class Robot:
     def motion(self) -> Motion | None:
         """What compiled steps need; None where the family has none."""
         return self.functions.motion()
+
+    @property
+    def element_states(self) -> tuple[ElementState, ...]:
+        """States (ns) that elements have beside q and v in simulations, in the order of the description: the
+        absolute pressures `SECTION/pressure_1` to `_3` [Pa] of soft sections whose supply lags
+        (`<pressure time_constant>`). Empty where there are none."""
+        memory = None if self.motion is None else self.motion.memory
+        return () if memory is None else memory.states
+
+    def rest_states(
+        self, q: np.ndarray, v: np.ndarray | None = None, tau: np.ndarray | None = None
+    ) -> np.ndarray:
+        """States of elements (..., ns) at rest, in the order of `element_states`.
+
+        Parameters
+        ----------
+        q, v : (..., nq), (..., nv) arrays
+        tau : (..., nu) array, optional
+            Efforts that the elements exert [N m, N], as far as their supplies reach; default: the states in
+            which a simulation starts (soft sections at the pressure of the atmosphere, without a force).
+
+        Raises
+        ------
+        DimensionError, StateError
+        """
+        given = {"q": (q, self.nq), "v": (v, self.nv), "tau": (tau, self.nu)}
+        rows = Rows({name: one for name, one in given.items() if one[0] is not None})
+        data = {name: rows.take(name) for name in rows.names}
+        self.functions.check(data)
+        memory = None if self.motion is None else self.motion.memory
+        found = np.zeros(0) if memory is None else memory.rest(data["q"], data.get("v"), data.get("tau"))
+        return found.reshape(*rows.shape, len(self.element_states))
 
     @cached_property
     def urdf(self) -> Any:

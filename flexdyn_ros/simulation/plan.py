@@ -14,6 +14,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.robot.arguments import by_name, finite_number, numbers
 from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
@@ -43,13 +44,13 @@ Control = Callable[[float, np.ndarray, np.ndarray], object]
 class Plan:
     """Arguments of `simulate` after their checks; see there.
 
-    is_fixed: by fixed steps, or with error control. control and wrenches are callables, or None where what
-    `effort` and `loads` hold is constant; control is called at every evaluation if it `is_continuous`, else
-    at every `hold`-th of the times. times (n,) are those of all fixed steps, or of the output of a run with
-    error control [s], the last interval shorter if the duration is no whole number of them; stride of them
-    make a sample. atol: None for the default. drive: prescribed motion that is not of constant speed;
-    imposed: that of joints. cylinders: how those of a platform take what control gives, "force" or
-    "valve"; "direct": it acts on the rods.
+    is_fixed: by fixed steps, or with error control. states0 (ns,) are those of elements at the start. control
+    and wrenches are callables, or None where what `effort` and `loads` hold is constant; control is called at
+    every evaluation if it `is_continuous`, else at every `hold`-th of the times. times (n,) are those of all
+    fixed steps, or of the output of a run with error control [s], the last interval shorter if the duration
+    is no whole number of them; stride of them make a sample. atol: None for the default. drive: prescribed
+    motion that is not of constant speed; imposed: that of joints. cylinders: how those of a platform take
+    what control gives, "force" or "valve"; "direct": it acts on the rods.
     """
 
     robot: Robot
@@ -58,6 +59,7 @@ class Plan:
     stride: int
     q0: np.ndarray
     v0: np.ndarray
+    states0: np.ndarray
     method: str
     is_fixed: bool
     hold: int
@@ -98,7 +100,8 @@ class Plan:
         """Options of the stepper: start, stops, clipping."""
         # cylinders have end stops and largest forces of their own
         acts_on_rods = self.cylinders == "direct"
-        return {
+        states = {"states0": self.states0} if self.states0.size else {}
+        return states | {
             "q0": self.q0,
             "v0": self.v0,
             "t0": float(self.times[0]),
@@ -162,6 +165,8 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     held = None if control is None or callable(control) else _efforts(robot, control, "control")
     q = still[0] if q0 is None else finite_vector(q0, "q0", robot.nq).copy()
     v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
+    rest = robot.rest_states(q, v)
+    states0 = complete_states(robot.element_states, asked.states0, rest, "states0")
     if doubt := robot.functions.check_start(q):
         warnings.warn(doubt, FlexdynWarning, 3)
     if v0 is not None:
@@ -181,6 +186,7 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         stride=int(every) * hold,
         q0=robot.integrate(q, np.zeros(robot.nv), 0.0),
         v0=v,
+        states0=states0,
         method=method,
         is_fixed=is_fixed,
         hold=hold,

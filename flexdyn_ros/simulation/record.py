@@ -31,9 +31,9 @@ class Record:
 
     Attributes
     ----------
-    t, q, v, tau, account : arrays of n + 1 rows
-        account holds work, dissipated [J], 1 where an effort was clipped since the last sample, and what the
-        steps took by themselves [J].
+    t, q, v, tau, account, states : arrays of n + 1 rows
+        states are those of elements; account holds work, dissipated [J], 1 where an effort was clipped since
+        the last sample, and what the steps took by themselves [J].
     count : int
         Rows filled.
     books : bool
@@ -49,7 +49,7 @@ class Record:
         self.plan, self.count = plan, 0
         self.t = np.empty(n)
         self.q, self.v, self.tau = np.empty((n, robot.nq)), np.empty((n, robot.nv)), np.empty((n, robot.nu))
-        self.account = np.zeros((n, 4))
+        self.account, self.states = np.zeros((n, 4)), np.empty((n, plan.states0.size))
         self.clipped = self.books = False
         self.kinetic_between = 0.0
         self.events: list[Event] = []
@@ -75,11 +75,12 @@ class Record:
         work: float,
         dissipated: float,
         clipped: bool,
+        states: np.ndarray,
         numerical: float | None = None,
     ) -> None:
         """One more sample."""
         i = self.count
-        self.t[i], self.q[i], self.v[i], self.tau[i] = t, q, v, tau
+        self.t[i], self.q[i], self.v[i], self.tau[i], self.states[i] = t, q, v, tau, states
         self.account[i] = work, dissipated, clipped, numerical or 0.0
         self.count += 1
         self.keep_cylinders()
@@ -87,9 +88,9 @@ class Record:
     def add_rows(
         self, t: np.ndarray, rows: np.ndarray, states: Sequence[np.ndarray], clipped: np.ndarray
     ) -> None:
-        """Samples at times t (n,) from those rows (n,) of arrays q, v, tau, account; clipped (n,)."""
+        """Samples at times t (n,) from those rows (n,) of arrays q, v, tau, account, states; clipped (n,)."""
         here = slice(self.count, self.count + len(rows))
-        for own, given in zip((self.q, self.v, self.tau, self.account), states, strict=True):
+        for own, given in zip((self.q, self.v, self.tau, self.account, self.states), states, strict=True):
             given.take(rows, axis=0, out=own[here], mode="clip")
         self.t[here], self.account[here, 2] = t, clipped
         self.count += len(rows)
@@ -140,6 +141,9 @@ class Record:
             q_units=q_units,
             v_units=v_units,
             effort_units=effort_units,
+            states=self.states[:n].copy(),
+            state_names=tuple(state.name for state in robot.element_states),
+            state_units=tuple(state.unit for state in robot.element_states),
             hydraulics=self._hydraulics() if "hydraulics" in plan.record else None,
             robot=robot,
         )

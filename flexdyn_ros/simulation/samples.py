@@ -56,7 +56,14 @@ class Samples:
     is_fixed: bool = True
     held: bool = True
     kinetic_between: float = 0.0
+    states: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    state_names: tuple[str, ...] = ()
+    state_units: tuple[str, ...] = ()
     robot: Robot | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.state_names:
+            object.__setattr__(self, "states", np.zeros((len(self), 0)))
 
     def __len__(self) -> int:
         return self.t.size
@@ -74,6 +81,7 @@ class Samples:
         table |= {name: self.q[:, i] for i, name in enumerate(self.q_names)}
         table |= {f"{name}.velocity": self.v[:, i] for i, name in enumerate(self.v_names)}
         table |= {f"{name}.effort": self.tau[:, i] for i, name in enumerate(self.effort_names)}
+        table |= {name: self.states[:, i] for i, name in enumerate(self.state_names)}
         if self.energy is not None:
             table |= {f"energy.{part}": value for part, value in self.energy._asdict().items()}
         if self.hydraulics is not None:

@@ -28,6 +28,7 @@ def simulate(
     q0: np.ndarray | None = None,
     v0: np.ndarray | None = None,
     *,
+    states0: Mapping[str, float] | np.ndarray | None = None,
     t0: float = 0.0,
     dt: float | None = None,
     sample: float | None = None,
@@ -59,6 +60,10 @@ def simulate(
         [s]; if it is no whole number of steps, the last one is shorter.
     q0, v0 : (nq,), (nv,) arrays, optional
         Default: the description's own start (neutral() and at rest, but for a `<drive>`).
+    states0 : (ns,) array or mapping from names, optional
+        States of elements at the start, in the order of `Robot.element_states` or by name (absolute pressures
+        [Pa]); those left out are at rest (`Robot.rest_states`). With the last `Trajectory.states` of a run,
+        another one continues it.
     t0 : float
         Time at the start [s].
     dt : float, optional

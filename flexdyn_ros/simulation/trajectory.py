@@ -33,6 +33,8 @@ _MOST_PARTS = 100
 _ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
 _TEXTS = ("message", "method", "robot_name")
 _NAMES = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
+#: of states of elements, which files of version 0.2 do not have
+_STATE_NAMES = ("state_names", "state_units")
 #: of the numbers of a cylinder, as far as they have one for every kind of cylinder
 _CYLINDER_UNITS = {
     "force": "N", "force_hydraulic": "N", "force_friction": "N", "force_stop": "N", "pressure_bore": "Pa",
@@ -54,6 +56,9 @@ class Trajectory(Samples):
     q, v : (n, nq), (n, nv) arrays
     tau : (n, nu) array
         Efforts, after clipping, in the step that leads away from the sample (its mean where it varies).
+    states : (n, ns) array
+        States of elements, named `state_names`, in `state_units` (absolute pressures [Pa]); no columns where
+        the robot has none (`Robot.element_states`).
     energy : Energy of (n,) arrays, or None if it was not recorded [J]
     work, dissipated : (n,) arrays
         Running integrals [J]: energy.total - work + dissipated is constant.
@@ -119,6 +124,9 @@ class Trajectory(Samples):
         content["warnings"] = np.array(self.warnings, dtype=np.str_)
         content["is_fixed"], content["held"] = np.array(self.is_fixed), np.array(self.held)
         content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
+        if self.state_names:
+            content["states"] = self.states
+            content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _STATE_NAMES}
         if self.numerical_dissipation is not None:
             content["numerical_dissipation"] = self.numerical_dissipation
         if self.hydraulics is not None:
@@ -200,14 +208,19 @@ class Trajectory(Samples):
         for name, columns in (("q", "q_names"), ("v", "v_names"), ("tau", "effort_names")):
             if content[name].shape != (samples, len(names[columns])):
                 raise ValueError(f"{name} has shape {content[name].shape}, not one of {samples} samples")
+        of_states: dict[str, Any] = {
+            name: tuple(content[name].tolist()) if name in content else () for name in _STATE_NAMES
+        }
+        states = content.get("states", np.zeros((samples, 0)))
+        if any(states.shape != (samples, len(of_one)) for of_one in of_states.values()):
+            raise ValueError(f"states has shape {states.shape}, not one of {samples} samples and their names")
         if any(content[name].shape != (samples,) for name in ("t", "work", "dissipated", "saturated")):
             raise ValueError(f"an array is not one of {samples} samples")
         damped = content.get("numerical_dissipation")
         if damped is not None and (damped.shape != (samples,) or damped.dtype.kind not in "fiu"):
             raise ValueError("numerical_dissipation is not a number for each sample")
-        if any(
-            content[name].dtype.kind not in "fiu" for name in ("t", "q", "v", "tau", "work", "dissipated")
-        ):
+        measured = *(content[name] for name in ("t", "q", "v", "tau", "work", "dissipated")), states
+        if any(array.dtype.kind not in "fiu" for array in measured):
             raise ValueError("an array does not hold numbers")
         events = zip(
             *(content[f"event_{part}"] for part in ("time", "name", "terminal", "q", "v")), strict=True
@@ -222,6 +235,8 @@ class Trajectory(Samples):
             status=int(status),
             dt=dt,
             wall_time=wall_time,
+            states=states,
+            **of_states,
             hydraulics=_cylinders(content.get("hydraulics")),
             numerical_dissipation=damped,
             warnings=tuple(str(text) for text in content.get("warnings", ())),
@@ -299,7 +314,7 @@ def _count_objects(content: dict[str, np.ndarray], path: str | PathLike, most_by
     """Refuse a file whose names, events or energies would become more objects than it may hold bytes."""
     budget = Budget(str(path), 0, most_bytes)
     budget.keep(sum(array.nbytes for array in content.values()))
-    for name in (*_NAMES, "numbers", "warnings", "event_time", "event_name", "event_terminal"):
+    for name in (*_NAMES, *_STATE_NAMES, "numbers", "warnings", "event_time", "event_name", "event_terminal"):
         if name in content:
             # a text or number of Python, and what of it lies in an event
             budget.keep(content[name].nbytes, entries=2 * content[name].size)
@@ -323,6 +338,7 @@ def column_units(t: Samples) -> dict[str, str]:
     units = {t.columns[0]: "s"} | dict(zip(t.q_names, t.q_units, strict=True))
     units |= {f"{name}.velocity": unit for name, unit in zip(t.v_names, t.v_units, strict=True)}
     units |= {f"{name}.effort": unit for name, unit in zip(t.effort_names, t.effort_units, strict=True)}
+    units |= dict(zip(t.state_names, t.state_units, strict=True))
     if t.energy is not None:
         units |= {f"energy.{part}": "J" for part in t.energy._fields}
     if t.hydraulics is not None:

@@ -68,6 +68,7 @@ class Drive:
         rest = np.zeros(robot.nv)
         self._feed = np.where(self._gains[0] > 0.0, robot.inverse_dynamics(q, rest, rest), 0.0)
         self._begin(q, np.zeros(robot.nv), 0.0)
+        self._stepper.set_states(robot.rest_states(q, tau=self._feed))
         if not self.valves:
             self._targets = self._measured()
 
@@ -186,6 +187,7 @@ class Drive:
             robot = robot.with_payload(self.tip, self._payload)
         self.robot, old = robot, self._stepper
         self._begin(old.q.copy(), old.v.copy(), old.t)
+        self._stepper.set_states(old.states)
 
     def _begin(self, q: np.ndarray, v: np.ndarray, t: float) -> None:
         before: Any = getattr(self, "_cylinders", None)

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from soft_arms import chain
 from typer.testing import CliRunner
 
 import flexdyn_ros
@@ -114,6 +115,25 @@ def test_a_run_goes_on_where_another_ended(tmp_path):
     code, output, _ = flexdyn("simulate", "mobile_arm", "--from", "resting")
     assert code == 2
     assert "rest, neutral, or" in output
+
+
+def test_pressures_that_lag_go_on_too_and_rest_is_at_rest(tmp_path):
+    pressure = '<pressure area="1e-4" time_constant="0.05" maximum="4e5"/>'
+    text = chain(1, 'preset="bai2022" length="0.15"', "0 0 -9.81")
+    (tmp_path / "arm.urdf").write_text(text.replace('length="0.15"/>', f'length="0.15">{pressure}</section>'))
+    push = ["--tau", "section_1/actuator_1=10", "--dt", "1e-3"]
+    arm, q = str(tmp_path / "arm.urdf"), ["--q", "section_1/actuator_1=0.002"]
+    first = simulated(tmp_path, arm, "--duration", "0.02", *push, *q)
+    assert first["section_1/pressure_1"][-1] > 1.3e5
+    (tmp_path / "run.npz").rename(tmp_path / "first.npz")
+    second = simulated(tmp_path, arm, "--duration", "0.02", *push, "--from", str(tmp_path / "first.npz"))
+    whole = simulated(tmp_path, arm, "--duration", "0.04", *push, *q)
+    np.testing.assert_allclose(second.states, whole.states[20:], rtol=1e-12)
+    np.testing.assert_allclose(second.q, whole.q[20:], rtol=0.0, atol=1e-14)
+    # held where it starts, by pressures that are there from the start
+    still = simulated(tmp_path, arm, "--duration", "0.1", "--dt", "1e-3", *q, "--from", "rest")
+    assert np.abs(still.tau).min() > 0.2
+    assert np.abs(still.q - still.q[0]).max() < 1e-9
 
 
 def test_robots_on_springs_start_at_rest_unless_told(tmp_path):

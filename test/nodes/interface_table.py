@@ -34,6 +34,14 @@ MESSAGES = {
         float64[] efforts
         """
     ],
+    "ElementStates": [
+        """
+        std_msgs/Header header
+        string robot
+        string[] names
+        float64[] values
+        """
+    ],
     "LinkDeflection": [
         """
         string link
@@ -269,6 +277,8 @@ SERVICES = {
     ],
     "GetState": ["", "flexdyn_interfaces/DynamicsState state"],
     "SetState": ["flexdyn_interfaces/DynamicsState state", ""],
+    "GetElementStates": ["", "flexdyn_interfaces/ElementStates states"],
+    "SetElementStates": ["flexdyn_interfaces/ElementStates states", ""],
     "Step": [
         """
         uint32 steps

@@ -25,7 +25,7 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
-from flexdyn_interfaces.msg import DynamicsState, LinkDeflections  # noqa: E402
+from flexdyn_interfaces.msg import DynamicsState, ElementStates, LinkDeflections  # noqa: E402
 from flexdyn_ros.families.continuum.model import ATMOSPHERE  # noqa: E402
 from flexdyn_ros.nodes import numbers_of  # noqa: E402
 
@@ -53,6 +53,7 @@ def client():
         client.listen(DynamicsState, f"{NODE}/state")
         client.listen(JointState, "/soft/joint_states")
         client.listen(LinkDeflections, "/soft/deflections")
+        client.listen(ElementStates, f"{NODE}/element_states")
         yield client
 
 
@@ -86,6 +87,54 @@ def test_steps_of_the_node_are_those_of_the_library_with_the_lag_of_the_supply(s
     np.testing.assert_allclose(q, alone.q[-1], rtol=0.0, atol=1e-12)
     # two and a half time constants after the step, the mean of the last millisecond
     np.testing.assert_allclose(effort, np.array(tau) * (1 - np.exp(-2.5)), rtol=0.01)
+
+
+def test_pressures_are_published_read_and_set_by_name(simulator, client, robot):
+    assert client.call(Trigger, f"{NODE}/reset").success
+    tau = np.array([10.0, 20.0, 0.0, 5.0, 0.0, 15.0])
+    step(client, 30, efforts=tau.tolist())
+    found = client.call(srv.GetElementStates, f"{NODE}/get_element_states").states
+    assert found.robot == robot.name
+    assert list(found.names) == [state.name for state in robot.element_states]
+    expected = ATMOSPHERE + tau / AREA * (1 - np.exp(-1.5))
+    np.testing.assert_allclose(numbers_of(found.values), expected, rtol=1e-9)
+    # a state that is set finds pressures at rest
+    state = client.call(srv.GetState, f"{NODE}/get_dynamics_state").state
+    answer = client.call(srv.SetState, f"{NODE}/set_dynamics_state", state=state)
+    assert answer.success
+    assert "at rest" in answer.message
+    after = client.call(srv.GetElementStates, f"{NODE}/get_element_states").states
+    assert numbers_of(after.values).tolist() == [ATMOSPHERE] * 6
+    # another pressure, the others at rest, and on from there as the library does
+    request = {"names": ["section_2/pressure_1"], "values": [2.0e5]}
+    kind, name = srv.SetElementStates, f"{NODE}/set_element_states"
+    answer = client.call(kind, name, states=ElementStates(**request))
+    assert answer.success, answer.message
+    q0, v0 = numbers_of(state.positions), numbers_of(state.velocities)
+    q, _ = step(client, 20, efforts=tau.tolist())
+    alone = flexdyn_ros.simulate(
+        robot, 0.02, q0, v0, states0={"section_2/pressure_1": 2.0e5}, dt=1e-3, control=tau, limits="spring"
+    )
+    np.testing.assert_allclose(q, alone.q[-1], rtol=0.0, atol=1e-12)
+    before = client.call(srv.GetElementStates, f"{NODE}/get_element_states").states
+    for names, values, expected in (
+        (["section_9/pressure_1"], [1e5], "section_9/pressure_1"),
+        (["section_1/pressure_1"] * 2, [1e5, 2e5], "more than once"),
+        (["section_1/pressure_1"], [], "0 numbers, expected 1"),
+        ([], [1e5], r"expected (6,)"),
+        (["section_1/pressure_1"], [0.0], "above 0"),
+        (["section_1/pressure_1"], [np.nan], "finite"),
+    ):
+        answer = client.call(kind, name, states=ElementStates(names=names, values=values))
+        assert not answer.success
+        assert expected in answer.message
+    after = client.call(srv.GetElementStates, f"{NODE}/get_element_states").states
+    assert numbers_of(after.values).tolist() == numbers_of(before.values).tolist()
+    assert client.call(Trigger, f"{NODE}/resume").success
+    published = client.next(f"{NODE}/element_states")
+    assert client.call(Trigger, f"{NODE}/pause").success
+    assert (published.robot, published.names) == (found.robot, found.names)
+    assert len(published.values) == 6
 
 
 def test_steps_take_efforts_by_the_names_of_actuators(simulator, client, robot):

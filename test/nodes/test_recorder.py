@@ -22,6 +22,7 @@ from pendulums import double_pendulum  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from soft_arms import chain  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
@@ -94,6 +95,26 @@ def test_a_reset_begins_a_part_of_its_own(tmp_path):
     assert (first.t[-1], last.t[-1]) == (0.5, 0.2)
     assert "2 parts" in last.warnings[0]
     assert last.energy is not None
+
+
+def test_pressures_that_lag_are_recorded_and_read_with_their_part(tmp_path):
+    pressure = '<pressure area="1e-4" time_constant="0.02" maximum="4e5"/>'
+    text = chain(1, 'preset="bai2022" length="0.15"', "0 0 9.81")
+    (tmp_path / "arm.urdf").write_text(text.replace('length="0.15"/>', f'length="0.15">{pressure}</section>'))
+    path, topic = tmp_path / "run.mcap", "/simulator/step"
+    settings = ("start_paused", "true"), ("description_file", tmp_path / "arm.urdf"), ("use_clock", "true")
+    with Client("pressure_client") as client, simulator(tmp_path, path, *settings) as node:
+        node.wait_for_text("ready")
+        for force in (10.0, 5.0):
+            assert client.call(Step, topic, steps=60, efforts=[force, 0.0, 0.0]).success
+            assert client.call(Trigger, "/simulator/reset").success
+        assert node.end(signal.SIGINT) == 0
+    for part, force in enumerate((10.0, 5.0)):
+        run = Trajectory.load(path, part=part)
+        assert run.state_units == ("Pa",) * 3
+        assert run.t[-1] == 0.06
+        expected = 101325.0 + 1e4 * force * (1.0 - np.exp(-run.t / 0.02))
+        np.testing.assert_allclose(run["section_1/pressure_1"], expected, rtol=1e-9)
 
 
 def test_a_simulation_that_stopped_ends_its_recording_with_the_cause(tmp_path):

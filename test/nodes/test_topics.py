@@ -26,7 +26,9 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("nodes.md", "controllers.md", "hydraulic_actuators.md")
 #: a soft arm that is moved by pressures
 PRESSED = (DOCS.parent / "urdf" / "soft_arm.urdf").read_text()
-PRESSED = re.sub(r"(<section [^>]*)/>", r'\1><pressure area="2e-4" maximum="6e5"/></section>', PRESSED)
+PRESSED = re.sub(
+    r"(<section [^>]*)/>", r'\1><pressure area="2e-4" maximum="6e5" time_constant="0.02"/></section>', PRESSED
+)
 #: those that every node of rclpy has
 OF_ROS = {"/rosout", "/parameter_events", "/clock"}
 #: robots, and parameters, by which all topics of a node are made

@@ -3,6 +3,7 @@ set."""
 
 import numpy as np
 import pytest
+from soft_arms import chain
 
 import flexdyn_ros
 from flexdyn_ros.view.drive import Drive
@@ -41,6 +42,18 @@ def test_payload_and_stiffness_sag_as_statics_says():
     assert np.linalg.norm(tip[0] - tip[1]) < 0.05 * np.linalg.norm(tip[1] - tip[2])
     rigid = {n: 0.5 * p.value for n, p in ((p.name, p) for p in robot.parameters) if n.endswith("EIy")}
     assert {p.name: p.value for p in drive.robot.parameters if p.name in rigid} == rigid
+
+
+def test_pressures_that_lag_stay_when_the_payload_changes():
+    pressure = '<pressure area="1e-4" time_constant="0.5" maximum="4e5"/>'
+    text = chain(1, 'preset="bai2022" length="0.15"', "0 0 -9.81")
+    robot = flexdyn_ros.load(text.replace('length="0.15"/>', f'length="0.15">{pressure}</section>'))
+    drive = Drive(robot, np.full(3, 0.002))
+    run(drive, 0.4)
+    before = drive._stepper.states
+    assert np.abs(before - robot.rest_states(robot.neutral())).max() > 1e3
+    drive.set_payload(0.05)
+    np.testing.assert_allclose(drive._stepper.states, before, rtol=1e-14)
 
 
 def test_an_open_valve_lets_a_leg_out_and_a_closed_one_holds():

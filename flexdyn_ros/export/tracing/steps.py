@@ -134,7 +134,7 @@ def step_functions(
             f"the step of robot {robot.name!r} cannot be exported: its pressures lag behind their commands, "
             "and the step has no place for their state; expected <pressure> without time_constant"
         )
-    if equations.motion.actuators is not None:
+    if equations.motion.memory is not None:
         warnings.warn(
             f"the step of robot {robot.name!r} has the forces of its legs as inputs: "
             "its cylinders are not part of it; expected hydraulic_step for them",

@@ -10,7 +10,7 @@ from flexdyn_ros.families.continuum.kernels import section as stops
 from flexdyn_ros.families.continuum.kernels import steps
 from flexdyn_ros.families.continuum.model import ATMOSPHERE, SoftArm
 from flexdyn_ros.numerics.stepping.table import ACCELERATE, ACTUATE, LOSSES
-from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits, shared_functions
+from flexdyn_ros.robot.motion import ElementState, Lag, Motion, actuator_limits, shared_functions
 
 
 def continuum_motion(functions: Any) -> Motion:
@@ -33,8 +33,7 @@ def continuum_motion(functions: Any) -> Motion:
         damping=np.concatenate([section.damping for section in arm.sections]),
         stiff=True,
         losses_follow=True,
-        actuators=None if lag is None else lag.memory,
-        lag=lag,
+        memory=lag,
         switches=(stops.__name__,),
         keep=functions,
     )
@@ -46,9 +45,15 @@ def supply_lag(arm: SoftArm) -> Lag | None:
     A pressure lies between vacuum and its <pressure maximum>.
     """
     rows = np.zeros((3, len(arm.sections)))
+    states: list[ElementState] = []
     for i, section in enumerate(arm.sections):
         p = section.pressure
         if p is not None:
             highest = np.inf if p.maximum is None else p.maximum
-            rows[:, i] = p.time_constant, -p.area * ATMOSPHERE, p.area * (highest - ATMOSPHERE)
-    return Lag(*np.repeat(rows, 3, axis=1)) if rows[0].any() else None
+            rows[:, i] = p.time_constant, p.area, p.area * (highest - ATMOSPHERE)
+            if p.time_constant > 0.0:
+                states += [
+                    ElementState(f"{section.joint}/pressure_{k}", "Pa", section.joint) for k in (1, 2, 3)
+                ]
+    time_constant, area, largest = np.repeat(rows, 3, axis=1)
+    return Lag(tuple(states), time_constant, area, ATMOSPHERE, largest) if states else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.families.stewart.kernels.steps import HYDRAULIC_MOTION, PLATFORM_MOTION
 from flexdyn_ros.families.stewart.kernels.views import LEGS
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, forces
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_NUMBERS,
@@ -16,7 +18,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     PARAMETER_COUNT,
 )
 from flexdyn_ros.numerics.stepping.table import ENERGIES
-from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.motion import ElementMemory, ElementState, Motion
 
 
 def platform_motion(functions: Any) -> Motion:
@@ -32,13 +34,6 @@ def platform_motion(functions: Any) -> Motion:
     shortest = np.array([joint.xyz[2] for joint in sliders])
     stroke = np.array([joint.limit.upper for joint in sliders])
 
-    def actuators() -> np.ndarray:
-        memory = np.zeros(ACTUATOR_NUMBERS)
-        if hydraulics is not None:
-            parameters = memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
-            parameters[:] = hydraulics.model.parameters
-        return memory
-
     own = PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION
     return Motion(
         robot=functions.moving.address,
@@ -50,7 +45,33 @@ def platform_motion(functions: Any) -> Motion:
         upper=shortest + stroke,
         stiffness=np.zeros(6),
         damping=np.zeros(6),
-        actuators=None if hydraulics is None else actuators,
+        memory=None if hydraulics is None else CylinderMemory(hydraulics),
         switches=() if hydraulics is None else (cylinder.__name__, forces.__name__),
         keep=functions,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class CylinderMemory(ElementMemory):
+    """Memory of the cylinders of a platform; their states are not among `Robot.element_states` yet."""
+
+    hydraulics: Hydraulics
+    states: tuple[ElementState, ...] = ()
+
+    def fresh(self) -> np.ndarray:
+        """See `ElementMemory`; the cylinders are filled by simulation/steps/fused_hydraulics.py."""
+        memory = np.zeros(ACTUATOR_NUMBERS)
+        parameters = memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
+        parameters[:] = self.hydraulics.model.parameters
+        return memory
+
+    def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
+        """See `ElementMemory`."""
+        return np.zeros((len(q), 0))
+
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """See `ElementMemory`."""
+        return np.zeros(0)
+
+    def write(self, memory: np.ndarray, states: np.ndarray) -> None:
+        """See `ElementMemory`."""

@@ -118,6 +118,25 @@ def _ordered(field: str, plural: str, state: object, known: Sequence[str]) -> np
     return array[[order[name] for name in known]]
 
 
+def read_element_states(states: Any) -> dict[str, float] | np.ndarray:
+    """Values of an ElementStates message by name; all of them in the robot's order where it has no names.
+
+    Raises
+    ------
+    RequestError
+    """
+    names, values = list(states.names), numbers_of(states.values)
+    if not names:
+        return values
+    if len(values) != len(names):
+        raise RequestError(
+            f"states.values has {len(values)} numbers, expected {len(names)}, one for each name"
+        )
+    if len(set(names)) < len(names):
+        raise RequestError(f"states.names has {shortened(twice(names))!r} more than once")
+    return dict(zip(names, values.tolist(), strict=True))
+
+
 def read_payload(robot: Robot, request: Any) -> tuple[str, float, np.ndarray, np.ndarray | None]:
     """Frame, mass, centre of mass (3,), inertia (3, 3) or None of a SetPayload request.
 

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState, WheelStates
+from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState, WheelStates
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.robot.verbs import Robot
@@ -344,11 +344,33 @@ class Pressures(Extra):
         simulation.buffer.take_joint_state(command, simulation.stepper.t, time.monotonic())
 
 
+class ElementStateTopic(Extra):
+    """States that elements have beside positions and velocities."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._simulation = setting.simulation
+        self._states = setting.make("~/element_states")
+
+    def publish_fast(self, stamp: Time) -> None:
+        """The states."""
+        self._states.publish(element_states(self._simulation, stamp))
+
+
+def element_states(simulation: Simulation, stamp: Time) -> ElementStates:
+    """The present states of elements, in a message of its own."""
+    robot = simulation.robot
+    message = ElementStates(robot=robot.name, names=[state.name for state in robot.element_states])
+    message.header.stamp, message.header.frame_id = stamp, "world"
+    message.values = simulation.stepper.states.tolist()
+    return message
+
+
 #: what a robot must have, and the extra that it then gets
 EXTRAS: tuple[tuple[Callable[[Robot], object], Callable[[Setting], Extra]], ...] = (
     (lambda robot: robot.deflections(robot.neutral()), Deflections),
     (lambda robot: robot.wheel_names, WheelTopics),
     (lambda robot: robot.legs, PlatformTopics),
+    (lambda robot: robot.element_states, ElementStateTopic),
     (lambda robot: robot.pressure_areas is not None, lambda setting: Pressures(setting.simulation.robot)),
 )
 

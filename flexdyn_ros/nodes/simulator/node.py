@@ -30,11 +30,12 @@ from flexdyn_ros.nodes.ros.requests import (
     RequestError,
     check_state,
     efforts_of,
+    read_element_states,
     read_payload,
     read_state,
 )
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.extras import PlatformTopics
+from flexdyn_ros.nodes.simulator.extras import PlatformTopics, element_states
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
 from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
@@ -180,6 +181,8 @@ class Simulator(ManagedNode):
             (srv.Step, "step", self._on_step),
             (srv.GetState, "get_dynamics_state", self._on_get_dynamics_state),
             (srv.SetState, "set_dynamics_state", self._on_set_dynamics_state),
+            (srv.GetElementStates, "get_element_states", self._on_get_element_states),
+            (srv.SetElementStates, "set_element_states", self._on_set_element_states),
             (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
             (srv.SetPayload, "set_payload", self._on_set_payload),
         ):
@@ -345,6 +348,24 @@ class Simulator(ManagedNode):
             self._simulation.set_state(q, v)
             self._telemetry.publish_now()
         self._go_on()
+        if self._simulation.robot.element_states:
+            response.message = "states of elements are at rest"
+
+    @_answering
+    def _on_get_element_states(
+        self, request: srv.GetElementStates.Request, response: srv.GetElementStates.Response
+    ) -> None:
+        with self._pace.between_ticks():
+            response.states = element_states(self._simulation, self._telemetry.stamp())
+
+    @_answering
+    def _on_set_element_states(
+        self, request: srv.SetElementStates.Request, response: srv.SetElementStates.Response
+    ) -> None:
+        states = read_element_states(request.states)
+        with self._pace.between_ticks():
+            self._simulation.stepper.set_states(states)
+            self._telemetry.publish_now()
 
     @_answering
     def _on_apply_wrench(self, request: srv.ApplyWrench.Request, response: srv.ApplyWrench.Response) -> None:

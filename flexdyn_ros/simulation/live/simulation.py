@@ -271,11 +271,12 @@ class Simulation:
 
         Raises DimensionError or StateError, and then the state is what it was.
         """
-        before = self.stepper.q.copy(), self.stepper.v.copy(), self.stepper.t
+        before, states = (self.stepper.q.copy(), self.stepper.v.copy(), self.stepper.t), self.stepper.states
         try:
             self.stepper.set_state(q, v, t)
         except FlexdynError:
             self.stepper.set_state(*before)
+            self.stepper.set_states(states)
             raise
         self.buffer.clear()
         if self.speed_servo is not None:
@@ -292,8 +293,8 @@ class Simulation:
         """Another robot, with a payload, in the same state; wrenches and commands stay."""
         robot = self.robot.with_payload(frame, mass, com, inertia)
         old = self.stepper
-        self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
-        self.stepper.keep_lag(old)
+        q, v = old.q.copy(), old.v.copy()
+        self.stepper = Stepper(robot, q0=q, v0=v, t0=old.t, states0=old.states, **self._options)
         self.robot, self._setpoint, self._loads_changed = robot, None, True
         self._begin_account()
         if self.drive is not None:

@@ -20,8 +20,14 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.reading import Message, Note, Recording
-from flexdyn_ros.simulation.recordings.recorded_types import ENERGY, STATE, TEXT, types
-from flexdyn_ros.simulation.recordings.topics import ROBOT_NOTE, RUN_NOTE, energy_layout, state_layout
+from flexdyn_ros.simulation.recordings.recorded_types import ELEMENT_STATES, ENERGY, STATE, TEXT, types
+from flexdyn_ros.simulation.recordings.topics import (
+    ROBOT_NOTE,
+    RUN_NOTE,
+    element_layout,
+    energy_layout,
+    state_layout,
+)
 
 __all__ = ["choice_of_parts", "read_fields", "recorded_robot"]
 
@@ -65,7 +71,7 @@ def read_fields(
     found = Recording(path, most_bytes)
     messages: dict[str, list[_Placed]] = defaultdict(list)
     notes: dict[str, dict[str, str]] = {}
-    for place, record in enumerate(found.read(lambda _, kind: kind in (STATE, ENERGY))):
+    for place, record in enumerate(found.read(lambda _, kind: kind in (STATE, ENERGY, ELEMENT_STATES))):
         if isinstance(record, Note):
             notes[record.name] = record.metadata
         else:
@@ -78,7 +84,10 @@ def read_fields(
     layout = state_layout(first.robot, *names)
     rows = _rows(messages[topic], layout, path)
     chosen, told = _chosen_part(layout.stamps(rows), part, path)
-    energies = _part_of_energies(messages, topic, first.robot, chosen, path)
+    energies = _part_of(messages, topic, "energy", energy_layout(first.robot), chosen, path)
+    state_names = _state_names(messages, topic, path)
+    elements = element_layout(first.robot, state_names)
+    states = _part_of(messages, topic, "element_states", elements, chosen, path)
     rows, is_whole = rows[chosen.rows], len(chosen.rows) == len(rows)
     energy, work, dissipated = _energies(energies, first.robot, layout.stamps(rows), path)
     run = _understood(path, _run, notes.get(RUN_NOTE), len(rows), is_whole)
@@ -94,8 +103,10 @@ def read_fields(
         q_names=names[0],
         v_names=names[1],
         effort_names=names[2],
+        states=_at_times(states, elements, "values", layout.stamps(rows), path),
+        state_names=state_names if states else (),
         robot=robot,
-        **_understood(path, _units, notes.get(ROBOT_NOTE, {}), names),
+        **_understood(path, _units, notes.get(ROBOT_NOTE, {}), (*names, state_names if states else ())),
         **run | {"warnings": (*run.get("warnings", ()), *told)},
     )
 
@@ -222,21 +233,38 @@ def _chosen_part(
     return _Part(rows, parts.index(chosen), len(parts)), told
 
 
-def _part_of_energies(
-    messages: dict[str, list[_Placed]], topic: str, robot: str, chosen: _Part, path: str | PathLike
+def _beside(messages: dict[str, list[_Placed]], topic: str, name: str) -> list[_Placed]:
+    """Messages of a topic in the namespace of that of the states."""
+    other = f"{_namespace(topic)}{name}"
+    return messages.get(other, []) if other != topic else []
+
+
+def _state_names(
+    messages: dict[str, list[_Placed]], topic: str, path: str | PathLike[str]
+) -> tuple[str, ...]:
+    """Names of the states of elements; none where they were not recorded."""
+    found = _beside(messages, topic, "element_states")
+    return tuple(_decoded(found[0][1], ELEMENT_STATES, path).names) if found else ()
+
+
+def _part_of(
+    messages: dict[str, list[_Placed]],
+    topic: str,
+    name: str,
+    layout: Layout,
+    chosen: _Part,
+    path: str | PathLike[str],
 ) -> list[_Placed]:
-    """Messages of the energies that belong to a part of the states."""
-    other = f"{_namespace(topic)}energy"
-    energies = messages.get(other, []) if other != topic else []
-    if chosen.parts == 1 or not energies:
-        return energies
-    layout = energy_layout(robot)
-    parts = parts_of(layout.stamps(_rows(energies, layout, path)))
+    """Messages of a topic beside the states that belong to a part of these."""
+    found = _beside(messages, topic, name)
+    if chosen.parts == 1 or not found:
+        return found
+    parts = parts_of(layout.stamps(_rows(found, layout, path)))
     if len(parts) == chosen.parts:
-        return energies[parts[chosen.number]]
+        return found[parts[chosen.number]]
     states = messages[topic]
     first, last = states[chosen.rows[0]][0], states[chosen.rows[-1]][0]
-    return [one for one in energies if first <= one[0] <= last]
+    return [one for one in found if first <= one[0] <= last]
 
 
 def _decoded(message: bytes, kind: str, path: str | PathLike[str]) -> Any:
@@ -271,25 +299,36 @@ def _rows(messages: list[_Placed], layout: Layout, path: str | PathLike[str]) ->
 def _energies(
     messages: list[_Placed], robot: str, stamps: np.ndarray, path: str | PathLike
 ) -> tuple[Energy | None, np.ndarray, np.ndarray]:
-    """Energies, work, dissipated at the times of the states; interpolated where they were recorded less
-    often."""
+    """Energies, work, dissipated at the times of the states."""
     if not messages:
         return None, np.zeros(len(stamps)), np.zeros(len(stamps))
-    layout = energy_layout(robot)
-    rows = _rows(messages, layout, path)
-    values, own = layout.numbers(rows, "parts"), layout.stamps(rows)
-    if not np.array_equal(own, stamps):
-        order = np.argsort(own, kind="stable")
-        values = np.stack([np.interp(stamps, own[order], column[order]) for column in values.T], axis=-1)
+    values = _at_times(messages, energy_layout(robot), "parts", stamps, path)
     kinetic, gravity, elastic, _, work, dissipated = np.ascontiguousarray(values.T)
     return Energy(kinetic, gravity, elastic), work, dissipated
 
 
+def _at_times(
+    messages: list[_Placed], layout: Layout, slot: str, stamps: np.ndarray, path: str | PathLike
+) -> np.ndarray:
+    """Numbers (n, count) of messages at the times of the states (n,); interpolated where they were recorded
+    less often, no columns where they were not."""
+    if not messages:
+        return np.zeros((len(stamps), 0))
+    rows = _rows(messages, layout, path)
+    values, own = layout.numbers(rows, slot), layout.stamps(rows)
+    if np.array_equal(own, stamps):
+        return values
+    order = np.argsort(own, kind="stable")
+    return np.stack([np.interp(stamps, own[order], column[order]) for column in values.T], axis=-1)
+
+
 def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str, object]:
-    """Units of the coordinates; "-" where the recording does not say."""
+    """Units of the coordinates and states; "-" where the recording does not say."""
     units: dict[str, Any] = {}
-    for key, own in zip(("q_units", "v_units", "effort_units"), names, strict=True):
-        units[key] = tuple(json.loads(note[key])) if key in note else ("-",) * len(own)
+    for key, own in zip(("q_units", "v_units", "effort_units", "state_units"), names, strict=True):
+        found = json.loads(note.get(key, "[]"))
+        # states of elements are not in every recording of a robot that has them
+        units[key] = tuple(found) if len(found) == len(own) else ("-",) * len(own)
     return units
 
 

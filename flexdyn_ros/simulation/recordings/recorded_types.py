@@ -8,10 +8,14 @@ from typing import Any
 
 from flexdyn_ros.errors import needs
 
-__all__ = ["DEFLECTIONS", "ENERGY", "JOINT_STATES", "ODOMETRY", "STATE", "TEXT", "definition", "types"]
+__all__ = [
+    "DEFLECTIONS", "ELEMENT_STATES", "ENERGY", "JOINT_STATES", "ODOMETRY", "STATE", "TEXT", "definition",
+    "types",
+]  # fmt: skip
 
 STATE = "flexdyn_interfaces/msg/DynamicsState"
 DEFLECTIONS = "flexdyn_interfaces/msg/LinkDeflections"
+ELEMENT_STATES = "flexdyn_interfaces/msg/ElementStates"
 ENERGY = "flexdyn_interfaces/msg/Energy"
 JOINT_STATES = "sensor_msgs/msg/JointState"
 ODOMETRY = "nav_msgs/msg/Odometry"

@@ -19,6 +19,7 @@ from flexdyn_ros.simulation.recordings.bag import Bag
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.recorded_types import (
     DEFLECTIONS,
+    ELEMENT_STATES,
     ENERGY,
     JOINT_STATES,
     ODOMETRY,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFLECTION_PARTS",
     "deflection_layout",
+    "element_layout",
     "energy_layout",
     "joint_layout",
     "note_robot",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
+ELEMENT_TOPIC = "/simulator/element_states"
 #: names of the metadata records: of the robot, of how the run ended
 ROBOT_NOTE, RUN_NOTE = "flexdyn_robot", "flexdyn_run"
 JOINT_PARTS = ("position", "velocity", "effort")
@@ -75,7 +78,8 @@ def record_trajectory(
 ) -> None:
     """Write a trajectory as an MCAP recording that rosbag2 and Foxglove open.
 
-    Topics: `/simulator/state` and `/simulator/energy` at every sample and, if the trajectory has its robot,
+    Topics: `/simulator/state` and `/simulator/energy` at every sample, `/simulator/element_states` of robots
+    that have such states and, if the trajectory has its robot,
     `/joint_states` of the expanded robot at every sample, `/odom` of a base that moves, `/deflections`,
     `/robot_description` and `/expanded/robot_description`. Stamps are the times of the trajectory, to the
     nanosecond; accelerations are differences of the velocities.
@@ -175,6 +179,11 @@ def energy_layout(robot: str) -> Layout:
     return Layout().header("world").text(robot).doubles("parts", len(ENERGY_PARTS), sequence=False)
 
 
+def element_layout(robot: str, names: Sequence[str]) -> Layout:
+    """Layout of ElementStates messages; slot values."""
+    return Layout().header("world").text(robot).texts(names).doubles("values", len(names))
+
+
 def robot_deflection_layout(robot: Robot, found: Mapping[str, Any], frame: str = "world") -> Layout:
     """`deflection_layout` of what `robot.deflections` answered."""
     frames = bending_frames(robot.description)
@@ -206,6 +215,9 @@ def _streams(bag: Bag, t: Samples, chosen: slice, deflection_rate: float) -> Ite
         "tau": t.tau[chosen],
     }
     yield _Stream(bag.channel(STATE_TOPIC, STATE), stamps, layout.messages(stamps, numbers))
+    if t.state_names:
+        rows = element_layout(t.robot_name, t.state_names).messages(stamps, {"values": t.states[chosen]})
+        yield _Stream(bag.channel(ELEMENT_TOPIC, ELEMENT_STATES), stamps, rows)
     if t.energy is not None:
         parts = [*t.energy, t.energy.total, t.work, t.dissipated]
         values = np.stack([part[chosen] for part in parts], axis=-1)
@@ -286,7 +298,7 @@ def _write_in_order(bag: Bag, streams: list[_Stream]) -> None:
 
 
 def _names_note(t: Samples | Robot) -> dict[str, str]:
-    fields = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
+    fields = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units", "state_units")
     return {name: json.dumps(getattr(t, name)) for name in fields if hasattr(t, name)}
 
 
@@ -294,6 +306,7 @@ def _robot_note(robot: Robot) -> dict[str, str]:
     q_units, v_units, effort_units = units_of(robot)
     note = _names_note(robot)
     note |= {"q_units": json.dumps(q_units), "v_units": json.dumps(v_units)}
+    note |= {"state_units": json.dumps([state.unit for state in robot.element_states])}
     note |= {"effort_units": json.dumps(effort_units), "name": robot.name, "kind": robot.kind}
     return note | {"options": json.dumps(options_of(robot))}
 

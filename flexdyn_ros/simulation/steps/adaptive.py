@@ -38,7 +38,7 @@ class _System:
         #: efforts (nu,) that follow from a prescribed motion
         self.prescribed = np.array([name in driven for name in plan.robot.effort_names], dtype=bool)
         self._position_rates = position_rates(plan.robot)
-        self._held = HeldCommand(plan.robot, float(plan.times[0]), plan.effort)
+        self._held = HeldCommand(plan.robot, float(plan.times[0]), plan.effort, plan.states0)
         #: efforts (nu,) before clipping
         self.exerted = plan.effort
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
@@ -87,6 +87,10 @@ class _System:
         """Take over the acceleration that is prescribed at t."""
         if self.plan.drive is not None:
             self.motion.set_given(self.plan.drive.v_index, self.plan.drive.at(t)[2])
+
+    def states(self, t: float) -> np.ndarray:
+        """States of elements (ns,) at t."""
+        return self._held.states(np.array([t]))[0]
 
     def command(self, t: float, tau: np.ndarray) -> None:
         """Efforts (nu,) that are commanded from t on."""
@@ -222,4 +226,4 @@ def _write(system: _System, record: Record, t: float, y: np.ndarray) -> None:
     system.exert(float(t), q, v)
     effort = system.motion.rates(float(t), q, v)[1]
     clipped = (effort != system.exerted) & ~system.prescribed
-    record.add(float(t), q, v, effort, y[-2], y[-1], bool(clipped.any()))
+    record.add(float(t), q, v, effort, y[-2], y[-1], bool(clipped.any()), system.states(float(t)))

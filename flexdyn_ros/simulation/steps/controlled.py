@@ -78,7 +78,9 @@ class _Provider:
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         self._plan, self._stepper, robot = plan, stepper, plan.robot
-        self._held = HeldCommand(robot, float(plan.times[0]), plan.effort)
+        self._held = HeldCommand(robot, float(plan.times[0]), plan.effort, plan.states0)
+        #: states of elements (n, ns) at times (n,)
+        self.states = self._held.states
         self._sizes = robot.nq, robot.nv
         #: what a callable raised
         self.error: BaseException | None = None
@@ -207,7 +209,9 @@ class _Run:
         self.stepper.look_again(self.t)
         self._raise_what_was_raised()
         account = self.stepper.work, self.stepper.dissipated
-        self.record.add(self.t, self.stepper.q, self.stepper.v, self._effort(), *account, False)
+        self.record.add(
+            self.t, self.stepper.q, self.stepper.v, self._effort(), *account, False, self.plan.states0
+        )
         self._values = [watch.value(self.t, *self._state()) for watch in self.plan.watches]
 
     def _effort(self) -> np.ndarray:
@@ -306,14 +310,20 @@ class _Run:
     def _keep(self, wanted: np.ndarray, status: int, written: int) -> None:
         """Take the samples written into the record."""
         record = self.record
-        record.t[record.count : record.count + written] = wanted[:written]
-        record.count += written
+        self._keep_times(wanted[:written])
         if written:
             if self._cylinders is not None:
                 self._cylinders.note_missed()
             record.keep_cylinders()
         if status not in (places.DONE, places.STEPPED):
             raise record.failure(_FAILURES[status], self.method)
+
+    def _keep_times(self, times: np.ndarray) -> None:
+        """Take rows of the record that were written at times (n,)."""
+        record = self.record
+        here = slice(record.count, record.count + times.size)
+        record.t[here], record.states[here] = times, self.provider.states(times)
+        record.count += times.size
 
     def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
         """A chunk of steps; where there is an event in it, the steps before the one to look into."""
@@ -396,20 +406,18 @@ class _Run:
     def _end_at(self, event: Event, share: float, sampled: np.ndarray) -> None:
         """Keep the samples before the event, and add one there."""
         record = self.record
-        kept = int(np.count_nonzero(sampled < event.time))
-        record.t[record.count : record.count + kept] = sampled[:kept]
-        record.count += kept
+        self._keep_times(sampled[sampled < event.time])
         if self._interpolates:
             rows = record.q, record.v, record.tau, record.account
             kernels.sample_back(self.stepper._steps, event.time, share, self._work, record.count, *rows)
-            record.t[record.count] = event.time
-            record.count += 1
+            self._keep_times(np.array([event.time]))
         else:
             self._state_at(event.time)
             self.stepper.look_again(event.time)
             stepper = self.stepper
             account = stepper.work, stepper.dissipated, stepper.any_saturated
-            record.add(event.time, stepper.q, stepper.v, self._effort(), *account)
+            states = self.provider.states(np.array([event.time]))[0]
+            record.add(event.time, stepper.q, stepper.v, self._effort(), *account, states)
         self.t = event.time
 
 

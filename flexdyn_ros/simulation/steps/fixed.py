@@ -13,6 +13,7 @@ from flexdyn_ros.simulation.events import Event, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
+from flexdyn_ros.simulation.steps.rates import HeldCommand
 from flexdyn_ros.simulation.steps.stepper import FAILURES, NOT_FINITE, OK, Stepper
 from flexdyn_ros.simulation.steps.verb_stepper import VerbStepper
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -44,7 +45,7 @@ def run_fixed(plan: Plan) -> Trajectory:
         from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 
         record.follow(FusedHydraulics(stepper, plan.cylinders))
-    record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False)
+    record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False, stepper.states)
     calls_back = bool(plan.control or plan.wrenches or plan.drive)
     in_chunks = all(watch.many is not None for watch in plan.watches)
     first, event = 0, None
@@ -111,19 +112,24 @@ def _in_chunks(plan: Plan, stepper: Stepper, record: Record, progress: Progress,
 
 
 class _Rows:
-    """Every step of a chunk: states, efforts, accounts, and what the watches find in them."""
+    """Every step of a chunk: states, efforts, accounts, states of elements, and what the watches find in
+    them."""
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         n, robot = min(CHUNKS[1], plan.times.size) + 1, plan.robot
         self._plan, self._stepper, self._record = plan, stepper, kernels.record_steps.load()
-        self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 4)]
+        widths = robot.nq, robot.nv, robot.nu, 4, plan.states0.size
+        self._arrays = [np.empty((n, width)) for width in widths]
 
     def record(self, first: int, steps: int) -> tuple[int, int]:
         """Make steps from index `first` of the times; their status and how many were made."""
-        views = [array[: steps + 1] for array in self._arrays]
+        views = [array[: steps + 1] for array in self._arrays[:4]]
         t, dt = float(self._plan.times[first]), self._plan.dt
+        held = HeldCommand(self._plan.robot, t, self._plan.effort, self._stepper.states)
         result = self._record(self._stepper._steps, t, 1, dt, *views)
-        return result & 3, result >> 2
+        done = result >> 2
+        self._arrays[4][: done + 1] = held.states(t + dt * np.arange(done + 1))
+        return result & 3, done
 
     def first_event(self, steps: int) -> int | None:
         """Index of the first step that holds an event."""
@@ -195,7 +201,8 @@ def _step_by_step(
 def _add(record: Record, t: float, stepper: AnyStepper, clipped: bool = False) -> None:
     """The stepper's state at t as a sample."""
     account = stepper.work, stepper.dissipated, record.clipped or clipped
-    record.add(t, stepper.q, stepper.v, stepper.effort, *account, stepper.numerical_dissipation)
+    inside = stepper.states, stepper.numerical_dissipation
+    record.add(t, stepper.q, stepper.v, stepper.effort, *account, *inside)
     record.clipped = False
 
 

@@ -18,9 +18,10 @@ __all__ = ["HeldCommand", "Rates", "position_rates", "rates_of"]
 class HeldCommand:
     """A command (nu,) that is held from a time on, and what actuators that lag behind it exert."""
 
-    def __init__(self, robot: Robot, t: float, tau: np.ndarray) -> None:
+    def __init__(self, robot: Robot, t: float, tau: np.ndarray, states: np.ndarray) -> None:
         self.lag = None if robot.motion is None else robot.motion.lag
-        self._since, self.tau, self._force = t, tau, np.zeros(robot.nu)
+        self._since, self.tau = t, tau
+        self._force = tau if self.lag is None else self.lag.forces(states)
 
     def take(self, t: float, tau: np.ndarray) -> None:
         """Another command from t [s] on."""
@@ -28,9 +29,13 @@ class HeldCommand:
             self._force = self.at(t)
         self._since, self.tau = t, tau
 
-    def at(self, t: float) -> np.ndarray:
-        """Efforts (nu,) that are exerted at t."""
+    def at(self, t: float | np.ndarray) -> np.ndarray:
+        """Efforts (nu,) that are exerted at t; (n, nu) at times (n, 1)."""
         return self.tau if self.lag is None else self.lag.after(t - self._since, self.tau, self._force)
+
+    def states(self, times: np.ndarray) -> np.ndarray:
+        """States of elements (n, ns) at times (n,)."""
+        return np.zeros((len(times), 0)) if self.lag is None else self.lag.pressures(self.at(times[:, None]))
 
 
 class CompiledRates:

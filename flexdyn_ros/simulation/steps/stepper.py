@@ -11,6 +11,7 @@ from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, Uns
 from flexdyn_ros.numerics.stepping import fixed as kernels
 from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
@@ -66,6 +67,8 @@ class Stepper:
         Default neutral(), zero.
     t0 : float
         Time of that state [s].
+    states0 : (ns,) array or mapping from names, optional
+        States of elements, as of `set_states`; default: at rest.
     limits : {"report", "spring"}
         "report": position limits do nothing here.
     saturate : bool
@@ -123,6 +126,7 @@ class Stepper:
         q0: np.ndarray | None = None,
         v0: np.ndarray | None = None,
         t0: float = 0.0,
+        states0: Mapping[str, float] | np.ndarray | None = None,
         limits: str = "report",
         saturate: bool = False,
     ) -> None:
@@ -133,7 +137,7 @@ class Stepper:
                 "moves it by dop853, bdf, radau, lsoda, rk4 or semi_implicit_euler"
             )
         UnknownNameError.check("method", method, ("auto", *METHODS))
-        if method == "staggered" and motion.actuators is None:
+        if method == "staggered" and motion.memory is None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no actuators with states of their own, which the method staggered "
                 "moves; platforms with hydraulics have"
@@ -154,6 +158,8 @@ class Stepper:
         self.steps, self._t0 = 0, t0
         self._stops: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
         self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
+        if states0 is not None:
+            self.set_states(states0)
 
     def _bind_views(self) -> None:
         w = self._workspace
@@ -264,7 +270,7 @@ class Stepper:
     ) -> None:
         """Replace what is given; clear work, dissipated, steps and saturated.
 
-        Gains, targets, efforts and wrenches stay; forces that lag behind their commands start from zero.
+        Gains, targets, efforts and wrenches stay; states of elements are put at rest.
         """
         robot, w = self.robot, self._workspace
         new_q = w["q"].copy() if q is None else finite_vector(q, "q", robot.nq)
@@ -273,7 +279,7 @@ class Stepper:
         w["q"][:], w["v"][:] = new_q, new_v
         self._t0, self.steps = (self.t if t is None else check_clock(t, 0.0, self.dt)), 0
         w["account"][:] = 0.0
-        w.refresh_lag()
+        self._write_states(None)
         M = robot.mass_matrix(new_q)
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v, M)
         if self._requested_method == "scaled_rk4" and self._motion.modal:
@@ -286,10 +292,33 @@ class Stepper:
         time [s] is `t` unless given."""
         kernels.prepare_steps(self._steps, self.t if t is None else t)
 
-    def keep_lag(self, other: Stepper) -> None:
-        """Go on with the forces that lagging actuators of another stepper exert."""
-        if self._motion.lag is not None:
-            self._workspace.actuators[:] = other._workspace.actuators
+    @property
+    def states(self) -> np.ndarray:
+        """States of elements (ns,) now, in the order of `Robot.element_states`; a copy."""
+        memory = self._motion.memory
+        return np.zeros(0) if memory is None else memory.read(self._workspace.actuators)
+
+    def set_states(self, states: Mapping[str, float] | np.ndarray | None) -> None:
+        """Replace the states of elements: (ns,) in the order of `Robot.element_states`, or by name.
+
+        Those left out, or all with None, are at rest. Everything else stays.
+
+        Raises
+        ------
+        UnknownNameError, DimensionError
+            For a name that no state has, or another number of them.
+        StateError
+            For NaN, infinity, or an absolute pressure that is not above 0 Pa.
+        """
+        self._write_states(states)
+        self.look_again()
+
+    def _write_states(self, states: Mapping[str, float] | np.ndarray | None) -> None:
+        robot, w, memory = self.robot, self._workspace, self._motion.memory
+        rest = robot.rest_states(w["q"].copy(), w["v"].copy()) if memory is not None else np.zeros(0)
+        values = complete_states(robot.element_states, states, rest, "states")
+        if memory is not None:
+            memory.write(w.actuators, values)
 
     def place_drive(self, drive: Drive, t: float, h: float) -> None:
         """Put the prescribed coordinate where it is at t, and let it reach the speed that it has at t + h."""

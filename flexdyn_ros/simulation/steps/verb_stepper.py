@@ -42,6 +42,8 @@ class VerbStepper:
         self.set_wrenches = self._motion.set_wrenches
         self.q, self.v = np.array(q0, dtype=np.float64), np.array(v0, dtype=np.float64)
         self.effort = np.zeros(robot.nu)
+        #: of elements: none, without compiled steps
+        self.states = np.zeros(0)
         self.work = self.dissipated = 0.0
         self.numerical_dissipation: float | None = None
         self.message = ""

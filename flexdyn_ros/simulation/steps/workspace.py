@@ -59,7 +59,7 @@ class Workspace:
         for name in ("effort_limit", "lower", "upper"):
             self[name][:] = getattr(motion, name)
         self["v_bound"][:] = inf
-        self.actuators = np.zeros(1) if motion.actuators is None else motion.actuators()
+        self.actuators = np.zeros(1) if motion.memory is None else motion.memory.fresh()
         self.header[at.S_ACTUATOR] = self.actuators.ctypes.data
         self.set_motion(motion)
         self.set_wrenches(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 6)))
@@ -93,11 +93,6 @@ class Workspace:
         self.motion, self._table, self._work = motion, motion.table(), np.zeros(motion.work_size)
         self.header[at.S_ROBOT] = motion.robot
         self.header[[at.S_TABLE, at.S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
-
-    def refresh_lag(self) -> None:
-        """Forget the forces of actuators that lag behind their commands."""
-        if self.motion.lag is not None:
-            self.actuators[:] = self.motion.lag.memory()
 
     def set_wrenches(self, bodies: np.ndarray, points: np.ndarray, wrenches: np.ndarray) -> None:
         """Bodies (k,), points in them, rows of 3 or 4, and wrenches (k, 6) in world axes."""
