@@ -28,6 +28,10 @@ __all__ = [
 ]
 
 
+#: what vacuum is read as, so that it can be set again [Pa]
+LEAST_PRESSURE = float(np.finfo(np.float64).tiny)
+
+
 class ElementState(NamedTuple):
     """A state of an element beside q and v: its name, its unit, and the element that has it."""
 
@@ -139,6 +143,10 @@ class Lag(ElementMemory):
     def _places(self) -> np.ndarray:
         return np.flatnonzero(self._lags)
 
+    @cached_property
+    def _areas(self) -> np.ndarray:
+        return self.area[self._places]
+
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; T, least and largest commands, forces."""
         return np.concatenate([self.time_constant, self._least, self.largest, 0.0 * self.time_constant])
@@ -157,14 +165,16 @@ class Lag(ElementMemory):
         memory[-self.area.size :] = self.forces(states)
 
     def pressures(self, force: np.ndarray) -> np.ndarray:
-        """States (..., ns) of forces (..., nu), above vacuum: what is read may be set."""
-        found = self.atmosphere + force[..., self._places] / self.area[self._places]
-        return np.maximum(found, np.finfo(np.float64).tiny)
+        """States (..., ns) of forces (..., nu), at least LEAST_PRESSURE."""
+        found = force.take(self._places, axis=-1)
+        found /= self._areas
+        found += self.atmosphere
+        return np.asarray(np.maximum(found, LEAST_PRESSURE, out=found))
 
     def forces(self, states: np.ndarray) -> np.ndarray:
         """Forces (nu,) of states (ns,); 0 where the command acts at once."""
         force = np.zeros(self.area.size)
-        force[self._places] = (states - self.atmosphere) * self.area[self._places]
+        force[self._places] = (states - self.atmosphere) * self._areas
         return force
 
     def after(self, seconds: float | np.ndarray, command: np.ndarray, force: np.ndarray) -> np.ndarray:
