@@ -3,7 +3,6 @@ kernels/tree_wheels.py does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,12 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
-from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
+from flexdyn_ros.families.trees.layers import LayerHeader
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
 from flexdyn_ros.families.wheeled.kernels import views as planar
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
-from flexdyn_ros.numerics.compiling.callbacks import Callback
 
 
 class PackedMobile:
@@ -70,23 +68,17 @@ class PackedMobile:
 class PackedWheels:
     """Keeps the memory of a tree on wheels alive and hands out its address.
 
-    The header begins as that of the tree (base), so that the entries of both take the address. A rigid tree
-    is given the words of a flexible one without flexible links.
+    The header begins as that of the tree (base), so that the functions of both take the address.
     """
 
     def __init__(self, base: Any, description: RobotDescription, tree: RigidTree) -> None:
         m = tree.model
-        self._base, self._road = base, PackedRoad(description.road)
+        self._road = PackedRoad(description.road)
         table, numbers = _tables(description, tree)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, numbers)
-        self._header = Header(*base.header.words, size=layout.WHEELED_HEADER)
-        self.address = self._header.address
-        if base.header.words.size == HEADER:
-            # no flexible links: no numbers, and no node that carries one
-            no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
-            links = {flexible_views.LINK_INTS: no_links, flexible_views.LINK_FLOATS: np.zeros(1)}
-            self._header.put(links | {flexible_views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
+        self._header = LayerHeader(base, tree, layout.WHEELED_HEADER)
+        self.address, self.provide = self._header.address, self._header.provide
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         is_planar = description.base.type == "planar"
         words = {
@@ -101,21 +93,17 @@ class PackedWheels:
         #: numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py; as
         #: tangents they hold slopes too
         self.numbers = base.numbers + layout.WHEEL_ROWS * len(description.wheels) + 7 + m.nv + m.nv**2 // 12
-        self._functions: dict[str, tuple[tuple[int, Callback], ...]] = {}
 
     def keep_functions(self, tree: Any, own: Any) -> None:
         """Know what functions of the layer call: those of the tree, and of the wheels alone."""
-        self._functions = {
-            "balance": ((layout.BALANCE, tree.balance),),
-            "slopes": ((layout.SLOPES, tree.slopes), (layout.OWN_SLOPES, own.slopes)),
-            "bias_terms": ((layout.TERMS, tree.bias_terms),),
-            "energy": ((layout.ENERGY, tree.energy),),
-        }
-
-    def provide(self, names: Iterable[str]) -> None:
-        """Write the addresses of what these functions of the layer call, compiled now if need be."""
-        for name in names:
-            self._header.put({word: function.address for word, function in self._functions.get(name, ())})
+        self._header.keep(
+            {
+                "balance": ((layout.BALANCE, tree.balance),),
+                "slopes": ((layout.SLOPES, tree.slopes), (layout.OWN_SLOPES, own.slopes)),
+                "bias_terms": ((layout.TERMS, tree.bias_terms),),
+                "energy": ((layout.ENERGY, tree.energy),),
+            }
+        )
 
     def keep_table(self, table: np.ndarray, size: int) -> None:
         """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""

@@ -11,11 +11,9 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.elements.kernels import parts
 from flexdyn_ros.families.trees.elements.kernels import views as layout
-from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
-from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
+from flexdyn_ros.families.trees.layers import LayerHeader
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import Law
@@ -189,15 +187,14 @@ def meeting_elements(robot: RobotInterface, elements: Sequence[Element], lengths
 class PackedElements:
     """Keeps the memory of a tree with elements alive and hands out its address.
 
-    The header begins as that of the tree (base), so that the functions of both take the address. A rigid tree
-    is given the words of a flexible one without flexible links.
+    The header begins as that of the tree (base), so that the functions of both take the address.
     """
 
     def __init__(
         self, base: Any, tree: RigidTree, elements: tuple[Element, ...], entries: Any, own: Any
     ) -> None:
         m = tree.model
-        self._base, self._elements, self._nv = base, elements, m.nv
+        self._elements, self._nv = elements, m.nv
         rows: list[list[int]] = []
         numbers: list[float] = []
         driven = 0
@@ -210,13 +207,8 @@ class PackedElements:
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
-        self._header = Header(*base.header.words, size=layout.ELEMENTS_HEADER)
+        self._header = LayerHeader(base, tree, layout.ELEMENTS_HEADER)
         self.address = self._header.address
-        if base.header.words.size == HEADER:
-            # no flexible links: no numbers, and no node that carries one
-            no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
-            links = {flexible_views.LINK_INTS: no_links, flexible_views.LINK_FLOATS: np.zeros(1)}
-            self._header.put(links | {flexible_views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
         #: its table for fixed steps (numerics/stepping/table.py)
         self._steps = np.zeros(MOTION_TABLE, dtype=np.int64)
         self._heavy = any(element.inertia is not None for element in elements)
@@ -231,15 +223,16 @@ class PackedElements:
         self._header.put(words)
         #: rows of the elements, as kernels see them
         self.table = table
-        #: of the functions that the layer calls: their words, and themselves
-        self._functions: dict[str, tuple[tuple[int, Callback], ...]] = {
-            "balance": ((layout.BALANCE, entries.balance),),
-            "slopes": ((layout.SLOPES, entries.slopes), (layout.OWN_SLOPES, own.slopes)),
-            "bias_terms": ((layout.TERMS, entries.bias_terms),),
-            "energy": ((layout.ENERGY, entries.energy),),
-            "mass": ((layout.MASS, entries.mass),),
-            "momenta": ((layout.MOMENTA, entries.momenta),),
-        }
+        self._header.keep(
+            {
+                "balance": ((layout.BALANCE, entries.balance),),
+                "slopes": ((layout.SLOPES, entries.slopes), (layout.OWN_SLOPES, own.slopes)),
+                "bias_terms": ((layout.TERMS, entries.bias_terms),),
+                "energy": ((layout.ENERGY, entries.energy),),
+                "mass": ((layout.MASS, entries.mass),),
+                "momenta": ((layout.MOMENTA, entries.momenta),),
+            }
+        )
         #: numbers of work memory that the kernels take
         self.numbers = base.numbers + layout.room_size(len(elements), m.nv)
 
@@ -255,10 +248,10 @@ class PackedElements:
 
     def provide(self, names: Iterable[str]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
-        for name in names:
-            self._header.put({word: function.address for word, function in self._functions.get(name, ())})
-            if name == "slopes":
-                self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
+        chosen = tuple(names)
+        self._header.provide(chosen)
+        if "slopes" in chosen:
+            self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
         self.provide_parts()
 
     def provide_parts(self) -> None:

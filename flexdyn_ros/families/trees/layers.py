@@ -1,0 +1,44 @@
+"""What layers around the functions of a tree have in common: a header behind that of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.families.packing import Header
+from flexdyn_ros.families.trees.flexible.kernels import views
+from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.numerics.compiling.callbacks import Callback
+
+#: words of the header, and functions whose addresses belong there
+Called = tuple[tuple[int, Callback], ...]
+
+
+class LayerHeader(Header):
+    """The header of a packed tree, with `size` words: the functions of tree and layer take its address.
+
+    A rigid tree is given the words of a flexible one without flexible links.
+    """
+
+    def __init__(self, base: Any, tree: RigidTree, size: int) -> None:
+        super().__init__(*base.header.words, size=size)
+        self._base = base
+        self._called: Mapping[str, Called] = {}
+        m = tree.model
+        if base.header.words.size == HEADER:
+            # no flexible links: no numbers, and no node that carries one
+            no_links = np.array([0, 0, *[-1] * (views.NODE_INTS * m.nb)], dtype=np.int64)
+            links = {views.LINK_INTS: no_links, views.LINK_FLOATS: np.zeros(1)}
+            self.put(links | {views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
+
+    def keep(self, called: Mapping[str, Called]) -> None:
+        """Know what functions of the layer call, by the names of these."""
+        self._called = called
+
+    def provide(self, names: Iterable[str]) -> None:
+        """Write the addresses of what these functions of the layer call, compiled now if need be."""
+        for name in names:
+            self.put({word: function.address for word, function in self._called.get(name, ())})
