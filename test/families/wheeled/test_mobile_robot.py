@@ -8,6 +8,7 @@ from mobile_arms import arm, chain, efforts, state
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, StateError, UnsupportedError
+from flexdyn_ros.robot.verbs import Robot
 
 #: formulation of the general tree that has the same physics as the floating frames' default
 SAME = {"formulation": {"method": "articulated", "rotary_inertia": "none", "stiffening": "none"}}
@@ -234,3 +235,21 @@ def test_batches_pickles_and_bad_arguments():
 def test_modes_that_leave_the_plane_are_refused():
     with pytest.raises(DescriptionError, match="plane"):
         flexdyn_ros.load("mobile_arm", options={"links.link_1.modes.bending_y": 1})
+
+
+def test_single_calls_on_general_trees_do_without_their_general_way(monkeypatch):
+    robot = flexdyn_ros.load("mobile_arm_spatial")
+    q, v = robot.neutral(), np.linspace(-0.2, 0.2, robot.nv)
+    a, tau = np.linspace(0.3, -0.1, robot.nv), np.linspace(-1.0, 2.0, robot.nu)
+    given = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, tau), "linearize": (q, v, tau)}
+    given |= dict.fromkeys(("energy", "bias_forces", "bias_terms"), (q, v))
+    general = {verb: getattr(Robot, verb)(robot, *arguments) for verb, arguments in given.items()}
+    for verb in given:
+        monkeypatch.setattr(Robot, verb, lambda *_, verb=verb, **options: pytest.fail(verb))
+    robot = flexdyn_ros.load("mobile_arm_spatial")
+    for verb, arguments in given.items():
+        found, expected = (
+            np.concatenate([np.ravel(x) for x in (y if isinstance(y, tuple) else (y,))])
+            for y in (getattr(robot, verb)(*arguments), general[verb])
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
