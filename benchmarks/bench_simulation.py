@@ -108,9 +108,9 @@ def run_by(robot: flexdyn_ros.Robot, span: float, method: str, knob: float):
     if method in CONTROLLED:
         return flexdyn_ros.simulate(robot, span, q0, method=method, rtol=knob, atol=1e-3 * knob, record=())
     asked = SimpleNamespace(
-        robot=robot, duration=span, q0=q0, v0=None, t0=0.0, dt=None, sample=None, method=method.lower(),
-        rtol=knob, atol=1e-3 * knob, control=None, wrenches=None, prescribed=None, events=(), limits="report",
-        saturate=False, record_every=1, record=(), progress=False,
+        robot=robot, duration=span, q0=q0, v0=None, states0=None, t0=0.0, dt=None, sample=None,
+        method=method.lower(), rtol=knob, atol=1e-3 * knob, control=None, wrenches=None, prescribed=None,
+        events=(), limits="report", saturate=False, record_every=1, record=(), progress=False,
     )  # fmt: skip
     return run_adaptive(make_plan(asked))
 
