@@ -3,7 +3,9 @@
 #: what scripts/demo calls: Canadarm2 with flexible and with rigid booms, simulated and slewed
 DEMO = (
     "steps.*",
+    "entries.ready",
     "entries.forward",
+    "entries.load",
     "entries.mass",
     "entries.status",
     "entries.bias_terms",
