@@ -1,6 +1,7 @@
 """Topics of running nodes and the tables of the pages are those of one table."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,17 @@ def is_of_ros(direction, name):
     )
 
 
+def settled(look, node):
+    """What is seen of a node once that stays as it is: the graph learns of topics a little later."""
+    found, deadline, since = look(node), time.monotonic() + 20.0, time.monotonic()
+    while time.monotonic() - since < 0.5 and time.monotonic() < deadline:
+        time.sleep(0.05)
+        now = look(node)
+        if now != found:
+            found, since = now, time.monotonic()
+    return found
+
+
 @pytest.mark.parametrize("kind", NODES_RUN)
 def test_running_nodes_have_the_topics_of_the_table_and_no_others(context, kind):
     make, settings = NODES_RUN[kind]
@@ -130,7 +142,7 @@ def test_running_nodes_have_the_topics_of_the_table_and_no_others(context, kind)
                 name = topic.name.replace("~", f"/{kind}")
                 pattern = re.escape(name if name[0] == "/" else f"/{name}").replace(r"\{\}", r"\w+")
                 expected[topic.direction, pattern] = topic
-            for direction, name, type_name, reliability, durability in topics_of(node):
+            for direction, name, type_name, reliability, durability in settled(topics_of, node):
                 if is_of_ros(direction, name):
                     continue
                 fitting = [t for (d, p), t in expected.items() if d == direction and re.fullmatch(p, name)]
