@@ -61,6 +61,8 @@ class FamilyFunctions(ABC):
     entries: Any = None
     #: the dynamics are those of the entries: single states of the usual types go straight to them
     direct = True
+    #: the kernels want work memory that begins at zero
+    begins_at_zero = False
     #: `difference` is the difference of the numbers in q
     flat = False
     #: forward dynamics goes through the mass matrix even if nothing is prescribed
@@ -119,10 +121,11 @@ class FamilyFunctions(ABC):
         return int(self.packed.numbers)
 
     def work(self, per_number: int = ONE_LANE) -> np.ndarray:
-        """Fresh work memory, zeros, for one call of an entry, whose numbers take so many float64 each."""
+        """Fresh work memory for one call of an entry, whose numbers take so many float64 each."""
         size = work_numbers(self.packed.numbers, self.nq, self.nv, per_number)
         memory = np.empty(size) if per_number == ONE_LANE else aligned(size)
-        memory[:] = 0.0
+        if self.begins_at_zero:
+            memory[:] = 0.0
         return memory
 
     def call(

@@ -49,6 +49,7 @@ class ContinuumFunctions(EntryFunctions):
 
     kind = "continuum"
     flat = True
+    begins_at_zero = True
     entries = verbs
     offers = (
         *EntryFunctions.offers, "section_names", "pressure_areas", "pressure_forces", "with_quadrature",

@@ -25,7 +25,7 @@ from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.entries.observed import Head
 
 #: functions of a tree that know no wheels and have nothing around them
-_OF_THE_TREE_ALONE = ("forward", "forward_on_lanes")
+_OF_THE_TREE_ALONE = ("inverse", "forward", "forward_on_lanes")
 
 
 class ArticulatedMobileFunctions(MobileFunctions):

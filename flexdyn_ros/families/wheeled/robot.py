@@ -61,6 +61,7 @@ class MobileFunctions(TreeFunctions):
     """
 
     kind = "mobile"
+    begins_at_zero = True
     offers = (
         *TreeFunctions.offers, "wheel_names", "softening", "wheel_forces", "wheel_powers", "drive_force",
         "slope_force", "constraint_forces",

@@ -20,16 +20,20 @@ from .head import (
     BALANCE,
     FORWARD,
     HEAD_WORDS,
+    INVERSE,
     NQ,
     NV,
     ON_LANES,
+    READY,
     ROBOT,
     SPARE,
     STATUS,
     WORK,
     call_balance,
     call_forward,
+    call_inverse,
     call_on_lanes,
+    call_ready,
     call_status,
 )
 from .samples import finite, gather, note_wrong, scatter
@@ -56,6 +60,25 @@ def status_of(words, q, v, a, tau):
     if finite(v, v.shape[0]) and finite(a, a.shape[0]) and finite(tau, tau.shape[0]):
         return at.OK
     return at.NOT_FINITE
+
+
+@entry("int64(int64)")
+def make_ready(head):
+    """Make the work memory of a head ready; functions that need it so leave it so."""
+    words = ints_at(head, HEAD_WORDS)
+    return call_ready(words[READY], (head, words[WORK]))
+
+
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+def inverse_one(head, q, v, a, tau):
+    """M a + h (nv,) of one state without wrenches, by the family's own recursion."""
+    words = ints_at(head, HEAD_WORDS)
+    nv = words[NV]
+    if q.shape[0] != words[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
+        return at.BAD_SHAPE
+    motion = address_of(q), address_of(v), address_of(a), address_of(tau)
+    call_inverse(words[INVERSE], (head, words[WORK], *motion))
+    return status_of_place(words, q) if finite(tau, nv) else at.NOT_FINITE
 
 
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")

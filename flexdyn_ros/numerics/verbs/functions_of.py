@@ -20,6 +20,7 @@ from .head import (
     EFFORTS,
     FORWARD_SIGNATURE,
     HEAD_WORDS,
+    INVERSE_SIGNATURE,
     LANES_SIGNATURE,
     LOAD_SIGNATURE,
     NQ,
@@ -57,7 +58,10 @@ def verb_functions(module: str, of: FamilyKernels) -> SimpleNamespace:
     made = observers(module, of) | dynamics(
         module, of.prepare, of.displace, balance_of(module, of.inverse, of.load)
     )
-    made |= _named(module, [_ready(of.prepare), _forward(of), _load(of.load, of.point)])
+    made |= _named(
+        module,
+        [_ready(of.prepare), _inverse(of.inverse), _inertia(of.mass), _forward(of), _load(of.load, of.point)],
+    )
     on_lanes = {"inverse_on_lanes": _answering(module, of.inverse), "forward_on_lanes": of.forward}
     made |= _named(module, [_on_lanes(of.prepare, *named) for named in on_lanes.items()], fastmath=_FAST)
     return SimpleNamespace(kernels=of, **made)
@@ -285,6 +289,29 @@ def _load(write: Callable, width: int) -> _Made:
         return 0
 
     return load, LOAD_SIGNATURE
+
+
+def _inverse(run: Callable) -> _Made:
+    def inverse(head, work, q, v, a, tau):
+        words = ints_at(head, HEAD_WORDS)
+        nv, memory = words[NV], floats_at(work, words[SIZE])
+        state = floats_at(q, words[NQ]), floats_at(v, nv), floats_at(a, nv)
+        run(words[ROBOT], memory, state[0], state[1], state[2], floats_at(tau, nv))
+        return 0
+
+    return inverse, INVERSE_SIGNATURE
+
+
+def _inertia(write: Callable) -> _Made:
+    """M, in work memory that is ready."""
+
+    def inertia(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        nv, memory = words[NV], floats_at(work, words[SIZE])
+        write(words[ROBOT], memory, floats_at(q, words[NQ]), floats_at(out, nv * nv).reshape(nv, nv))
+        return 0
+
+    return inertia, OBSERVE_SIGNATURE
 
 
 def _forward(of: FamilyKernels) -> _Made:

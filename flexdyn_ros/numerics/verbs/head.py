@@ -14,10 +14,11 @@ from flexdyn_ros.numerics.compiling.memory import ints_at
 #: keep the GIL, how much of it functions take, and on tangents, numbers that such calls write to; how many
 #: numbers a result has; of frames how many, bodies (k,), rows of numbers (k, width); marks (nv,) of
 #: coordinates whose acceleration is given; where the turns of free bodies begin in v, and how many; functions
-HEAD_WORDS = 23
+HEAD_WORDS = 25
 (
     ROBOT, NQ, NV, EFFORTS, WORK, SIZE, TANGENTS, SPARE, RESULTS, COUNT, BODIES, POINTS, WIDTH, GIVEN,
-    TWISTS, TURNS, STATUS, OBSERVE, MASS, BALANCE, SLOPES, FORWARD, ON_LANES,
+    TWISTS, TURNS, STATUS, OBSERVE, MASS, BALANCE, SLOPES, INVERSE, FORWARD, ON_LANES,
+    READY,
 ) = range(HEAD_WORDS)  # fmt: skip
 
 #: (head, work): make the work memory ready; 0
@@ -30,6 +31,8 @@ OBSERVE_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
 #: (COUNT, 6); or its derivatives (nv, 2 nv) by q, in its tangent space, and by v
 BALANCE_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
 
+#: (head, work, q, v, a, tau): M a + h (nv,), in work memory that is ready
+INVERSE_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64)"
 #: (head, work, q, v, tau, wrenches, a): accelerations (nv,) under efforts (nv,) and wrenches (COUNT, 6); OK,
 #: or a status of the family
 FORWARD_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64)"
@@ -44,6 +47,8 @@ call_status = caller(STATUS_SIGNATURE)
 call_observe = caller(OBSERVE_SIGNATURE)
 call_balance = caller(BALANCE_SIGNATURE)
 call_forward = caller(FORWARD_SIGNATURE)
+call_inverse = caller(INVERSE_SIGNATURE)
+call_ready = caller(READY_SIGNATURE)
 call_on_lanes = caller(LANES_SIGNATURE)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
-from flexdyn_ros.numerics.verbs import derivatives
+from flexdyn_ros.numerics.verbs import derivatives, dynamics
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_overflow
 from flexdyn_ros.robot.entries.observed import Head, ObservedFunctions
 from flexdyn_ros.robot.entries.taped import Taped
@@ -113,6 +113,20 @@ class DerivativeEntries(ObservedFunctions):
     def accelerating(self) -> Head:
         """For forward dynamics of a single state by the family's own recursion."""
         return self.new_head("forward")
+
+    @shared_property
+    def recurring(self) -> Head:
+        """For inverse dynamics of a single state by the family's own recursion."""
+        head = self.new_head("inverse", "ready")
+        dynamics.make_ready(head.address)
+        return head
+
+    @shared_property
+    def weighing(self) -> Head:
+        """For the mass matrix of a single state."""
+        head = self.new_head("ready", looking="inertia", results=self.nv * self.nv)
+        dynamics.make_ready(head.address)
+        return head
 
     @shared_property
     def balancing(self) -> Head:

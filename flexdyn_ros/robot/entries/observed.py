@@ -25,6 +25,7 @@ __all__ = ["MOST_HEADS", "Head", "ObservedFunctions"]
 MOST_HEADS = 256
 _PLACES = {
     "mass": at.MASS, "balance": at.BALANCE, "slopes": at.SLOPES, "forward": at.FORWARD,
+    "inverse": at.INVERSE, "ready": at.READY,
     "inverse_on_lanes": at.ON_LANES, "forward_on_lanes": at.ON_LANES,
 }  # fmt: skip
 #: functions of heads whose entries factorise or differentiate
@@ -59,7 +60,7 @@ class Head:
     Parameters
     ----------
     functions : of the robot
-    needed : names of C functions: mass, balance, slopes, forward, and one that goes on lanes
+    needed : names of C functions: mass, balance, slopes, inverse, forward, ready, and one that goes on lanes
     looking : name of the function that looks at states; results: numbers of its result
     efforts : how many efforts the balance takes
     given : (nv,) marks the coordinates whose acceleration is given, those of the description if left out

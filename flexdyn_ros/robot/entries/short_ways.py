@@ -65,6 +65,10 @@ def _dynamics(robot: RobotInterface, verb: str) -> _Load | None:
         return lambda: (own.load(), functions.address)
     if not isinstance(functions, DerivativeEntries):
         return None
+    if verb == "inverse_dynamics" and hasattr(functions.entries, "inverse"):
+        return lambda: (dynamics.inverse_one.load(), functions.recurring.address)
+    if verb == "mass_matrix" and hasattr(functions.entries, "inertia"):
+        return lambda: (observers.place_one.load(), functions.weighing.address)
     if verb == "forward_dynamics" and not by_mass_matrix:
         if hasattr(functions.entries, "forward"):
             return lambda: (dynamics.forward_one.load(), functions.accelerating.address)

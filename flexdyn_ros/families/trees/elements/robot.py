@@ -41,7 +41,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
 #: functions of a tree that know no elements
-_OF_THE_TREE_ALONE = ("forward", "inverse_on_lanes", "forward_on_lanes")
+_OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forward_on_lanes")
 
 
 class ElementTreeFunctions(TreeFunctions):

@@ -4,6 +4,8 @@
 DEMO = (
     "steps.*",
     "entries.ready",
+    "entries.inverse",
+    "entries.inertia",
     "entries.forward",
     "entries.load",
     "entries.mass",
