@@ -11,8 +11,8 @@ __all__ = ["random_mixture"]
 
 
 def random_mixture(seed: int, family: str, *, cylinders: bool = True, damped: bool = True) -> str:
-    """A tree of a family, rigid, flexible, or either of them on wheels, with one to four elements: between
-    moving links, to the world, on stations of links that bend, two on one link.
+    """A tree of a family, rigid, flexible, either of them with elastic joints or on wheels, with one to four
+    elements: between moving links, to the world, on stations of links that bend, two on one link.
 
     cylinders: whether there may be some; damped: whether springs have dampers.
     """
@@ -62,10 +62,14 @@ def random_mixture(seed: int, family: str, *, cylinders: bool = True, damped: bo
 
 def _tree(family: str, seed: int) -> etree._Element:
     """A random tree of the family."""
-    if family != "wheeled":
+    if family not in ("wheeled", "elastic"):
         return etree.fromstring(random_robot(family, seed))
     rng = np.random.default_rng([10, seed])
     root = etree.fromstring(random_robot(("rigid", "flexible")[seed % 2], 2 * (seed // 2)))
+    if family == "elastic" or seed % 3 == 0:
+        _make_elastic(root, rng)
+    if family == "elastic":
+        return root
     children = {joint.find("child").get("link") for joint in root.findall("joint")}
     cart = next(link for link in root.findall("link") if link.get("name") not in children)
     if cart.find("inertial") is None:
@@ -90,6 +94,18 @@ def _tree(family: str, seed: int) -> etree._Element:
                 wheel, "tyre", stiffness="8000", damping=repr(spring["damping"]), radius="0.2", mass="1.5"
             )
     return root
+
+
+def _make_elastic(root: etree._Element, rng: np.random.Generator) -> None:
+    """Motors behind springs in most joints."""
+    for joint in root.findall("joint"):
+        single = joint.get("type") in ("revolute", "continuous", "prismatic") and joint.find("mimic") is None
+        if single and rng.random() < 0.7:
+            block = etree.SubElement(root, "flexdyn", reference=joint.get("name"))
+            inertia, stiffness, damping = (repr(float(x)) for x in rng.uniform(0.1, 1.0, 3))
+            if root.find(f"flexdyn[@reference='{joint.get('name')}']/rotor") is None:
+                etree.SubElement(block, "rotor", inertia=inertia, gear_ratio="2")
+            etree.SubElement(block, "joint_elasticity", stiffness=f"{stiffness}e3", damping=damping)
 
 
 def _bodies(root: etree._Element) -> dict[str, str]:

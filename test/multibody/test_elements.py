@@ -9,7 +9,7 @@ from mixtures import random_mixture
 import flexdyn_ros
 
 SEEDS = range(100)
-FAMILIES = ("rigid", "flexible", "wheeled")
+FAMILIES = ("rigid", "flexible", "elastic", "wheeled")
 
 
 @cache
@@ -113,7 +113,7 @@ def test_a_batch_is_its_calls(family, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_a_cylinder_acts_along_its_length(seed):
     """B's column is the derivative of the length; its power is force times rate."""
-    r = next(robot for k in range(seed, 50) if (robot := mixture(FAMILIES[k % 2], k)).nu > robot.nv)
+    r = next(robot for k in range(seed, 50) if (robot := mixture(FAMILIES[k % 4], k)).nu > robot.nv)
     q, v, _, _ = state(r, seed)
     h, found = 1e-6, r.cylinder_states(q, v)
     ahead, behind = (r.cylinder_states(r.integrate(q, v, s * h), v).length for s in (1.0, -1.0))

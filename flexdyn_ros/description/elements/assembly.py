@@ -71,13 +71,14 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
     base = _base(layer.robot, robot.base, context)
     context = replace(context, base=base, flexible=flexible)
     platform = _single(Platform, layer.robot, context)
+    elastic = [name for name, joint in extended.items() if joint.elasticity is not None]
     return replace(
         robot,
         joints=tuple(extended.get(joint.name, joint) for joint in robot.joints),
         gravity=_gravity(layer.robot, context),
         base=base,
         formulation=formulations.build_formulation(
-            layer.robot, kind, base, flexible, sections, context.warnings
+            layer.robot, kind, base, flexible, sections, elastic, context.warnings
         ),
         flexible_links=flexible,
         sections=sections,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,11 +80,12 @@ def build_formulation(
     base: Base,
     flexible_links: Mapping[str, FlexibleLink],
     sections: tuple[Section, ...],
+    elastic: Sequence[str],
     messages: list[str],
 ) -> Formulation:
     """The formulation with the defaults of the kind; what belongs to another kind is refused.
 
-    messages: the user is warned of what is added here.
+    elastic: names of elastic joints; messages: the user is warned of what is added here.
 
     Warns
     -----
@@ -93,7 +94,7 @@ def build_formulation(
     """
     statement = robot.child("formulation") or Statement(rule_of(Formulation), robot.place)
     complete(statement)
-    allowed = _ALLOWED[_family(robot, statement, kind, base)]
+    allowed = _ALLOWED[_family(robot, statement, kind, base, elastic)]
     _refuse_foreign(statement, kind, allowed)
     values: dict[str, Any] = {name: choices[0] for name, choices in allowed.items()}
     if statement.get("preset") == "paper":
@@ -103,7 +104,7 @@ def build_formulation(
         values |= _PAPER
     values |= {name: value.value for name, value in statement.values.items()}
     formulation = Formulation(**{name: values.get(name) for name in Formulation.__dataclass_fields__})
-    _check(statement, kind, base, formulation, flexible_links, sections)
+    _check(statement, kind, base, formulation, flexible_links, sections, elastic)
     if formulation.stiffening == "geometric" and formulation.method != "floating_frame":
         messages.append(_GEOMETRIC)
         warnings.warn(_GEOMETRIC, FlexdynWarning, stacklevel=2)
@@ -111,13 +112,13 @@ def build_formulation(
     return formulation
 
 
-def _family(robot: Statement, statement: Statement, kind: str, base: Base) -> str:
+def _family(robot: Statement, statement: Statement, kind: str, base: Base, elastic: Sequence[str]) -> str:
     """floating_frame has defaults of its own: it is the default method of planar bases with wheels, but for
-    elements between frames, which it does not know."""
+    elastic joints and elements between frames, which it does not know."""
     method = statement.get("method")
     if kind == "mobile" and base.type == "planar" and (method == "floating_frame" or method is None):
         lines = (r.name for r in schema.named_elements() if r.record and issubclass(r.record, Ends))
-        if method or not any(robot.all(name) for name in lines):
+        if method or not (elastic or any(robot.all(name) for name in lines)):
             return "floating_frame"
     return kind
 
@@ -147,7 +148,10 @@ def _check(
     formulation: Formulation,
     flexible_links: Mapping[str, FlexibleLink],
     sections: tuple[Section, ...],
+    elastic: Sequence[str],
 ) -> None:
+    if formulation.method == "floating_frame" and formulation.flexible and elastic:
+        statement.fail(f"floating_frame with the elastic joint '{elastic[0]}'", "method", "articulated")
     if formulation.method == "floating_frame" and base.type != "planar":
         statement.fail(f"floating_frame with a {base.type} base", "method", "a planar base, or articulated")
     if formulation.frame == "affine" and formulation.method != "lagrange":

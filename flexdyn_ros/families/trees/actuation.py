@@ -23,7 +23,8 @@ def with_actuation(
     if not idle:
         return tree
     coordinates = tuple(
-        replace(c, actuated=False) if c.kind == "joint" and c.body in idle else c for c in tree.coordinates
+        replace(c, actuated=False) if c.kind in ("joint", "motor") and c.body in idle else c
+        for c in tree.coordinates
     )
     return replace(tree, coordinates=coordinates)
 

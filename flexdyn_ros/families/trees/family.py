@@ -9,7 +9,6 @@ from lxml import etree
 from flexdyn_ros.expanded.appearance import Appearance, Centreline
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.families.record import Family, Findings
-from flexdyn_ros.families.trees.elastic.model import is_elastic
 from flexdyn_ros.robot.coordinates import MODAL
 
 if TYPE_CHECKING:
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
 
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
-    if is_elastic(description):
-        from flexdyn_ros.families.trees.elastic.robot import ElasticTreeFunctions
-
-        return ElasticTreeFunctions(description)
     from flexdyn_ros.families.trees.formulations import tree_functions
 
     return tree_functions(description)

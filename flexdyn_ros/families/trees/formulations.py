@@ -12,15 +12,12 @@ from flexdyn_ros.multibody.elements.registry import elements_of, place_of, refus
 def refuse_mixtures(description: RobotDescription) -> None:
     """DescriptionError for an element that does not go with the rest of a tree, or has the name of another
     one, of a joint or of a wheel."""
-    elastic = next((joint.name for joint in description.joints if joint.elasticity is not None), None)
     taken = {wheel.name: "wheel" for wheel in description.wheels}
     taken |= {joint.name: "joint" for joint in description.joints}
     method = description.formulation.method
     for kind, record in elements_of(description):
         if method != "articulated":
             refuse_element(description, kind, record, f"beside the method {method}")
-        if kind.driven and elastic is not None and description.formulation.flexible:
-            refuse_element(description, kind, record, f"beside the elastic joint '{elastic}'")
         if record.name in taken:
             message = f"a {taken[record.name]} has this name"
             place_of(description, kind, record).fail(message, "name", record.name, "a name of its own")
@@ -28,7 +25,7 @@ def refuse_mixtures(description: RobotDescription) -> None:
 
 
 def tree_functions(description: RobotDescription) -> TreeFunctions:
-    """Functions of a tree whose joints are stiff: recursions, or Lagrange's equations."""
+    """Functions of a tree: recursions, or Lagrange's equations."""
     formulation = description.formulation
     if elements_of(description):
         from flexdyn_ros.families.trees.elements.robot import ElementTreeFunctions

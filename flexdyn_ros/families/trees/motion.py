@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.trees.rigid.parameters import motors_of
 from flexdyn_ros.numerics.stepping.table import ACCELERATE, LOSSES
 from flexdyn_ros.robot.motion import Motion, actuator_limits, shared_functions
 
@@ -21,7 +23,7 @@ def tree_motion(functions: Any) -> Motion:
         from flexdyn_ros.families.trees.flexible.kernels import steps  # type: ignore[no-redef]
     accelerate = steps.accelerate_densely if tree.has_mimic else steps.accelerate
     own = {ACCELERATE: accelerate, LOSSES: steps.losses}
-    stiffness, damping = _joint_forces(m)
+    stiffness, damping = _joint_forces(tree)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
     dense = m.nv * (m.nv + 1) if tree.has_mimic else 0
     links = () if tree.flexible is None else tree.flexible.links
@@ -33,7 +35,7 @@ def tree_motion(functions: Any) -> Motion:
         stiffness=stiffness,
         damping=damping,
         modal=tuple((link.v, link.stiffness, link.damping) for link in links),
-        stiff=tree.flexible is not None,
+        stiff=functions.bends,
         keep=functions,
         effort_limit=effort_limit,
         lower=lower,
@@ -41,8 +43,12 @@ def tree_motion(functions: Any) -> Motion:
     )
 
 
-def _joint_forces(model: at.TreeModel) -> tuple[np.ndarray, np.ndarray]:
+def _joint_forces(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and steepest damping (nv,) of springs, damping and friction of the joints."""
-    dof = model.dof.reshape(model.nv, at.DOF_NUMBERS)
+    dof = tree.model.dof.reshape(tree.model.nv, at.DOF_NUMBERS)
     dry = np.maximum(dof[:, at.COULOMB], dof[:, at.STATIC]) / dof[:, at.SMOOTHING]
-    return dof[:, at.STIFFNESS].copy(), dof[:, at.DAMPING] + dry
+    stiffness, damping = dof[:, at.STIFFNESS].copy(), dof[:, at.DAMPING] + dry
+    for joint, motor in motors_of(tree).items():
+        stiffness[joint] += stiffness[motor]
+        damping[joint] += dof[motor, at.DAMPING]
+    return stiffness, damping

@@ -18,6 +18,7 @@ from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
+from flexdyn_ros.families.trees.rigid.parameters import motors_of
 from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.numerics.algebra.manifold import FREE
@@ -160,8 +161,9 @@ class TreeFunctions(EntryFunctions):
 
     @property
     def bends(self) -> bool:
-        """True if the robot has flexible links that are computed as such."""
-        return self.bending is not None
+        """True if the robot has flexible links or elastic joints that are computed as such: it moves in ways
+        that its efforts do not command."""
+        return self.bending is not None or bool(self._motors)
 
     @property
     def tips(self) -> tuple[Tip, ...]:
@@ -231,7 +233,7 @@ class TreeFunctions(EntryFunctions):
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,): joints within their limits (without, or beyond 1000 rad or m: within pi or 1 m),
-        free bodies within 1 m, any attitude."""
+        free bodies within 1 m, any attitude, springs of motors wound by up to 0.01 rad (m)."""
         q = rng.uniform(-1.0, 1.0, self.nq)
         for c in self.coordinates:
             if c.q_index >= 0 and c.kind == "joint":
@@ -239,6 +241,9 @@ class TreeFunctions(EntryFunctions):
                 q[c.q_index] = rng.uniform(*_range(c.lower, c.upper, reach))
         for index, size in (self.bending.small if self.bending else {}).items():
             q[index] *= size
+        for joint, motor in self._motors.items():
+            q[self.coordinates[motor].q_index] *= 0.01
+            q[self.coordinates[motor].q_index] += q[self.coordinates[joint].q_index]
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
@@ -389,12 +394,21 @@ class TreeFunctions(EntryFunctions):
             for name, q in ends.items():
                 alone = rigid.difference_many(self.address, self._wraps, q, q, _empty(way.shape))
                 explain_status(alone, {"q": q} if alone % 8 == 3 else {name: q})
+        for joint, motor in self._motors.items():
+            # motors take the turns of their continuous joints
+            at = self.coordinates[joint].q_index
+            way[:, motor] += way[:, joint] - (ends["q1"][:, at] - ends["q0"][:, at])
         return way
 
     @cached_property
     def flat(self) -> bool:  # type: ignore[override]
         """True if `difference` is the difference of the numbers in q."""
         return self.nq == self.nv and not self._wraps.any()
+
+    @cached_property
+    def _motors(self) -> dict[int, int]:
+        """Indices in v of the motors of elastic joints, by those of their joints."""
+        return motors_of(self.tree)
 
     @cached_property
     def _wraps(self) -> np.ndarray:

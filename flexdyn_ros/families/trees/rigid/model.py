@@ -84,10 +84,7 @@ def build_tree(
     ------
     DescriptionError
         If the `<joint_type>` of a joint does not fit.
-    UnsupportedError
-        If the description asks for physics that a rigid tree does not have.
     """
-    _refuse_what_is_not_computed(description)
     elastic = None
     if description.flexible_links:
         from flexdyn_ros.families.trees.flexible.model import FlexibleLinks
@@ -97,16 +94,8 @@ def build_tree(
     draft.place_base()
     draft.grow()
     draft.place_hubs()
+    draft.place_motors()
     return draft.finish()
-
-
-def _refuse_what_is_not_computed(description: RobotDescription) -> None:
-    for joint in description.joints:
-        if joint.elasticity is not None and description.formulation.flexible:
-            raise UnsupportedError(
-                f"the elastic joint '{joint.name}' is read but not computed yet; "
-                "load with options={'formulation.flexible': False} for the rigid twin"
-            )
 
 
 @dataclass
@@ -186,6 +175,8 @@ class TreeDraft:
                 )
             )
             self.dof.append(_dof_of(own, joint))
+            if self.is_elastic(joint):
+                self.dof[-1][views.ARMATURE] = 0.0
         self.q_names += model.positions
         self.neutral += [0.0] * len(model.positions)
         if model.quaternion:
@@ -247,6 +238,26 @@ class TreeDraft:
                 dof[views.ARMATURE] = wheel.tyre.mass
                 name = f"{wheel.name}/hub_z"
                 self.add_axis(Coordinate(name, "hub", "m", 0, 0, wheel.link, actuated=False), dof)
+
+    def place_motors(self) -> None:
+        """Motors of elastic joints, JOINT/motor, on the joints' side of the gears; nothing of the tree hangs
+        on them, and nothing else drives their joints."""
+        joints = {j.name: j for j in self.description.joints if self.is_elastic(j)}
+        for c in [c for c in self.coordinates if c.name in joints]:
+            rotor, spring = joints[c.name].rotor, joints[c.name].elasticity
+            assert rotor is not None
+            assert spring is not None
+            dof = _rigid_dof()
+            dof[views.ARMATURE] = rotor.gear_ratio**2 * rotor.inertia
+            dof[views.STIFFNESS], dof[views.DAMPING] = spring.stiffness, spring.damping
+            dof[views.MOTOR_OF] = 1 + c.v_index
+            motor = replace(c, name=f"{c.name}/motor", kind="motor", lower=-np.inf, upper=np.inf)
+            self.add_axis(motor, dof)
+            self.coordinates[c.v_index] = replace(c, actuated=False)
+
+    def is_elastic(self, joint: Joint | None) -> bool:
+        """Whether a joint has a motor of its own behind a spring."""
+        return bool(joint is not None and joint.elasticity and self.description.formulation.flexible)
 
     def attach(self, link: str, body: int, placement: Placement) -> None:
         """Fix a link to a body: a frame, and its inertia in the body's; or give a flexible link its node."""

@@ -3,7 +3,8 @@
 Ten numbers a body, lumped links included, in the axes of the link that names it and about that link's
 origin: LINK/mass, LINK/mx my mz (mass times centre of mass), LINK/ixx ixy ixz iyy iyz izz. For each joint
 JOINT/damping, JOINT/friction (JOINT/static where that is another), JOINT/rotor, JOINT/stiffness (with the
-rest position held). tau is linear in them (Atkeson, An & Hollerbach 1986).
+rest position held); last, for elastic joints, JOINT/elasticity_stiffness and JOINT/elasticity_damping. tau is
+linear in them (Atkeson, An & Hollerbach 1986).
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ _OF_JOINTS = {
     "stiffness": ((at.STIFFNESS,), "N m/rad", "N/m"),
 }
 
+#: numbers of the spring between a motor and its joint
+_OF_SPRINGS = {
+    "elasticity_stiffness": (at.STIFFNESS, "N m/rad", "N/m"),
+    "elasticity_damping": (at.DAMPING, "N m s/rad", "N s/m"),
+}
 #: those of the coordinates of a ball joint, which have no positions
 _OF_BALLS = ("damping", "friction")
 
@@ -77,7 +83,7 @@ def _of_link(tree: RigidTree, body: int, link: str) -> np.ndarray:
 
 def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
     """For each parameter of a joint the row of `TreeModel.dof` with that number 1 and the others 0 (m, 9),
-    and the coordinate's places in v and q (m, 2)."""
+    and the coordinate's places in v and q, and that of the joint it drives in q, if it is a motor (m, 3)."""
     linear = [column for columns, *_ in _OF_JOINTS.values() for column in columns]
     rows, places = [], []
     for _, columns, _ in _joint_numbers(tree):
@@ -86,14 +92,16 @@ def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
         row[linear] = 0.0
         row[[column % at.DOF_NUMBERS for column in columns]] = 1.0
         rows.append(row)
-        places.append((i, tree.model.q_of_v[i]))
-    return np.array(rows).reshape(-1, at.DOF_NUMBERS), np.array(places, dtype=np.int64).reshape(-1, 2)
+        joint = int(row[at.MOTOR_OF]) - 1
+        places.append((i, tree.model.q_of_v[i], tree.model.q_of_v[joint] if joint >= 0 else -1))
+    return np.array(rows).reshape(-1, at.DOF_NUMBERS), np.array(places, dtype=np.int64).reshape(-1, 3)
 
 
 def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
     """Name, places in `TreeModel.dof` and unit of the parameters of joints."""
     of_balls = np.flatnonzero(tree.model.joint_type == BALL)
     balls = {int(tree.model.v_index[b]) + i for b in of_balls for i in range(3)}
+    motors = motors_of(tree)
     for c in tree.coordinates:
         if c.kind != "joint" or (c.q_index < 0 and c.v_index not in balls):
             continue
@@ -104,7 +112,21 @@ def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]
             if c.v_index in balls and name not in _OF_BALLS:
                 continue
             unit = of_turns if turns else of_slides
+            if name == "rotor" and c.v_index in motors:
+                yield f"{c.name}/{name}", (at.DOF_NUMBERS * motors[c.v_index] + at.ARMATURE,), unit
+                continue
             if name == "friction" and own[at.COULOMB] != own[at.STATIC]:
                 yield f"{c.name}/static", (first + at.STATIC,), unit
                 columns = (at.COULOMB,)
             yield f"{c.name}/{name}", tuple(first + column for column in columns), unit
+    for name, (column, of_turns, of_slides) in _OF_SPRINGS.items():
+        for joint, motor in motors.items():
+            c = tree.coordinates[joint]
+            unit = of_turns if c.unit == "rad" else of_slides
+            yield f"{c.name}/{name}", (at.DOF_NUMBERS * motor + column,), unit
+
+
+def motors_of(tree: RigidTree) -> dict[int, int]:
+    """Indices in v of the motors of elastic joints, by those of their joints."""
+    of_joint = tree.model.dof[at.MOTOR_OF :: at.DOF_NUMBERS].astype(int) - 1
+    return {int(joint): i for i, joint in enumerate(of_joint) if joint >= 0}

@@ -13,7 +13,11 @@ from flexdyn_ros.families.trees.rigid.kernels import aba
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
+from flexdyn_ros.families.trees.rigid.kernels.resistance import (
+    accelerate_motors,
+    add_joint_resistance,
+    eliminate_motors,
+)
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
@@ -30,7 +34,8 @@ SPARE_ROW = 35
 
 @inlined
 def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, damping_time):
-    """a = (M + extra)^-1 (tau - h); tau is overwritten. Reads what `prepare` wrote.
+    """a = (M + extra)^-1 (tau - h); tau is overwritten. Reads what `prepare` and `couple_motors`
+    wrote.
 
     extra: data.diagonal minus armature, and for each link stiffness_time K + damping_time D (h^2 and h in a
     linearly implicit step of h, else zero) [s2, s].
@@ -38,10 +43,12 @@ def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, dampi
     model = open_flexible(address)
     data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
     add_joint_resistance(model.tree, q, v, -1.0, tau)
+    eliminate_motors(model.tree, data.tree, tau)
     add_modal_resistance(model, q, v, -1.0, tau)
     start_outward(model, data, q, v, tau, stiffness_time, damping_time)
     eliminate_inward(model, data, tau)
     accelerate_outward(model, data, a)
+    accelerate_motors(model.tree, data.tree, tau, a)
 
 
 @inlined

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.entries import displace, sizes, state_of_q
 from flexdyn_ros.families.trees.rigid.kernels.kinematics import frame_pose
-from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance, couple_motors
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.status import OK
@@ -56,6 +56,7 @@ def forward(address, work, q, v, tau, a):
     _, tree, data = opened(address, work)
     for i in range(tree.nv):
         data.tau[i] = tau[i]
+    couple_motors(tree, data, 0.0)
     flexible_articulated_body(address, work, q, v, data.tau, a, 0.0, 0.0)
     return OK
 

@@ -6,7 +6,12 @@ mimic joints share coordinates.
 
 from __future__ import annotations
 
-from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
+from flexdyn_ros.families.trees.rigid.kernels.resistance import (
+    add_implicit_joint_terms,
+    add_motor_rows,
+    couple_motors,
+    joint_losses,
+)
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -46,6 +51,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
+    couple_motors(tree, data, h)
     flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
     return 0
 
@@ -112,6 +118,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     flexible_composite_body(address, memory, q, M)
     flexible_newton_euler(address, memory, q, v, zeros, a)
     add_implicit_modal_mass(model, h, M)
+    add_motor_rows(tree, h, M)
     for i in range(nv):
         a[i] = force[i] - a[i]
     solve_or_nan(M, a)

@@ -342,6 +342,9 @@ def gather_energy(m, d, q, v, energy):
         energy[KINETIC] += 0.5 * m.F[m.dof + views.DOF_NUMBERS * i + views.ARMATURE] * v[i] * v[i]
         if m.F[m.dof + views.DOF_NUMBERS * i + views.STIFFNESS] != 0.0:
             x = q[m.I[m.q_of_v + i]] - m.F[m.dof + views.DOF_NUMBERS * i + views.REFERENCE]
+            j = int(m.F[m.dof + views.DOF_NUMBERS * i + views.MOTOR_OF]) - 1
+            if j >= 0:
+                x = q[m.I[m.q_of_v + i]] - q[m.I[m.q_of_v + j]]
             energy[STRAIN] += 0.5 * m.F[m.dof + views.DOF_NUMBERS * i + views.STIFFNESS] * x * x
 
 
@@ -490,9 +493,19 @@ def weight(m, Z):
 
 @kernel
 def add_joint_resistance(m, q, v, h):
-    """Add parallel springs to the elastic row of h, viscous and dry friction to its damping row."""
+    """Add parallel springs to the elastic row of h, viscous and dry friction to its damping row, springs and
+    dampers between motors and joints likewise."""
     for i in range(m.nv):
         c = m.F[m.dof + views.DOF_NUMBERS * i : m.dof + views.DOF_NUMBERS * (i + 1)]
+        j = int(c[views.MOTOR_OF]) - 1
+        if j >= 0:
+            pull = c[views.STIFFNESS] * (q[m.I[m.q_of_v + i]] - q[m.I[m.q_of_v + j]])
+            slip = c[VISCOUS] * (v[i] - v[j])
+            h[ELASTIC, i] += pull
+            h[ELASTIC, j] -= pull
+            h[DAMPING, i] += slip
+            h[DAMPING, j] -= slip
+            continue
         h[DAMPING, i] += c[VISCOUS] * v[i]
         if c[views.COULOMB] != 0.0 or c[views.STATIC] != 0.0:
             h[DAMPING, i] += dry_friction(

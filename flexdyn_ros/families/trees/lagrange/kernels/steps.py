@@ -15,7 +15,7 @@ from flexdyn_ros.families.trees.flexible.kernels.steps import (
     tree_losses,
 )
 from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible
-from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, add_motor_rows
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
 from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, open_tree
 from flexdyn_ros.numerics.compiling.callbacks import callback
@@ -71,6 +71,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
         add_implicit_modal_mass(model, h, M)
+        add_motor_rows(tree, h, M)
     for i in range(nv):
         # M has the armature already
         M[i, i] += diagonal[i] - tree.dof[DOF_NUMBERS * i + ARMATURE]

@@ -34,7 +34,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 from . import views as at
 from .blocks import add3, load6, store6
 from .joints import FAST
-from .resistance import add_joint_resistance
+from .resistance import accelerate_motors, add_joint_resistance, eliminate_motors
 
 # rows of a body's block in TreeData.articulated
 A_ROW, H_ROW, M_ROW = 0, 6, 15  # (6) symmetric, (9), (6) symmetric
@@ -52,10 +52,11 @@ ADDED_ALPHA, ADDED_ACCELERATION = at.BIAS_ALPHA, at.BIAS_ACCELERATION
 def articulated_body(model, data, q, v, tau, a):
     """a = M^-1 (tau - h); tau is overwritten.
 
-    Reads the world's motion and data.diagonal (`prepare`); writes data.bodies, whose rows (views.py) are in
-    world axes here, and data.articulated.
+    Reads the world's motion, data.diagonal (`prepare`) and what `couple_motors` kept; writes data.bodies,
+    whose rows (views.py) are in world axes here, and data.articulated.
     """
     add_joint_resistance(model, q, v, -1.0, tau)
+    eliminate_motors(model, data, tau)
     for b in range(1, model.nb):
         below = window(data.bodies, model.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
@@ -110,6 +111,7 @@ def articulated_body(model, data, q, v, tau, a):
             accelerate_ball(below, own, joint, window(a, first, 3))
         else:
             accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
+    accelerate_motors(model, data, tau, a)
 
 
 # ---- outward: where bodies are, how they move ----

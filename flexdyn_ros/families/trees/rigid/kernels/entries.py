@@ -19,7 +19,7 @@ from .crba import composite_body
 from .kinematics import frame_pose, load_wrenches, place_in_world
 from .momenta import moving_energies, moving_momenta
 from .paths import path_jacobian, path_rate
-from .resistance import add_joint_resistance
+from .resistance import add_joint_resistance, couple_motors
 from .rnea import inward, newton_euler, outward
 from .views import HEADER, N_FREE, NQ, NV, carve_data, open_tree, prepare
 
@@ -91,6 +91,7 @@ def forward(address, work, q, v, tau, a):
     model, data = opened(address, work)
     for i in range(model.nv):
         data.tau[i] = tau[i]
+    couple_motors(model, data, 0.0)
     articulated_body(model, data, q, v, data.tau, a)
     return at.OK
 

@@ -14,6 +14,7 @@ from . import views as at
 from .blocks import add3, load6
 from .joints import FAST, place_body
 from .kinematics import move_body
+from .resistance import joint_of, wound
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -87,7 +88,11 @@ def energies(model, data, q, v, out):
         dof = window(model.dof, at.DOF_NUMBERS * i, at.DOF_NUMBERS)
         kinetic += 0.5 * dof[at.ARMATURE] * v[i] * v[i]
         if dof[at.STIFFNESS] != 0.0:
-            stretch = q[model.q_of_v[i]] - dof[at.REFERENCE]
+            j = joint_of(model, i)
+            if j >= 0:
+                stretch = wound(model, i, j, q)
+            else:
+                stretch = q[model.q_of_v[i]] - dof[at.REFERENCE]
             elastic += 0.5 * dof[at.STIFFNESS] * stretch * stretch
     out[0], out[1], out[2] = kinetic, potential, elastic
 

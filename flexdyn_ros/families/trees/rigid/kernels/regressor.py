@@ -25,6 +25,7 @@ from .views import (
     BODY_ROWS,
     COULOMB,
     DAMPING,
+    MOTOR_OF,
     OMEGA,
     ORIGIN,
     REFERENCE,
@@ -164,10 +165,16 @@ def joint_columns(first, dofs, places, q, v, a, Y):
     """A column for each of m numbers of joints.
 
     dofs: rows of `TreeModel.dof` in which that number is 1 and the others that efforts are linear in are 0;
-    places: of the coordinate in v and q (m, 2).
+    places: of the coordinate in v and q, and in q of the joint that a motor drives (m, 3).
     """
     for k in range(places.shape[0]):
         i, dof = places[k, 0], dofs[k]
+        j = int(dof[MOTOR_OF]) - 1
+        if j >= 0:
+            pull = dof[STIFFNESS] * (q[places[k, 1]] - q[places[k, 2]]) + dof[DAMPING] * (v[i] - v[j])
+            Y[i, first + k] = dof[ARMATURE] * a[i] + pull
+            Y[j, first + k] = -pull
+            continue
         effort = dof[ARMATURE] * a[i] + dof[DAMPING] * v[i]
         if dof[STIFFNESS] != 0.0:
             effort += dof[STIFFNESS] * (q[places[k, 1]] - dof[REFERENCE])

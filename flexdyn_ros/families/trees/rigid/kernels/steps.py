@@ -18,7 +18,7 @@ from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .aba import articulated_body
 from .crba import crba
-from .resistance import add_implicit_joint_terms, joint_losses
+from .resistance import add_implicit_joint_terms, add_motor_rows, couple_motors, joint_losses
 from .rnea import rnea
 from .views import open_data, open_tree, work_size
 
@@ -32,6 +32,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
     add_implicit_joint_terms(model, v, force, floats_at(extra, nv), h, data.diagonal)
+    couple_motors(model, data, h)
     articulated_body(model, data, q, v, force, a)
     return 0
 
@@ -52,6 +53,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     for i in range(nv):
         zeros[i] = 0.0
     crba(model, data, q, M)
+    add_motor_rows(model, h, M)
     rnea(model, data, q, v, zeros, a)
     for i in range(nv):
         a[i] = force[i] - a[i]

@@ -16,7 +16,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 
 # numbers per velocity coordinate in TreeModel.dof
 DOF_NUMBERS = 9
-ARMATURE, DAMPING, COULOMB, STATIC, STRIBECK, SMOOTHING, STIFFNESS, REFERENCE, SPARE = range(DOF_NUMBERS)
+ARMATURE, DAMPING, COULOMB, STATIC, STRIBECK, SMOOTHING, STIFFNESS, REFERENCE, MOTOR_OF = range(DOF_NUMBERS)
 
 #: int64 words of the header that an address points to
 HEADER = 7
@@ -38,7 +38,9 @@ class TreeModel(NamedTuple):
         axes.
     dof : (9 nv,)
         Per velocity coordinate: armature, damping, Coulomb, static friction, Stribeck velocity, smoothing
-        velocity, stiffness, spring reference, spare. SI.
+        velocity, stiffness, spring reference, and of a motor that drives a joint through a spring 1 + the
+        joint's index in v, 0 of all others. SI. Motors come last; their stiffness and damping are those of
+        their springs, and no body hangs on them.
     q_of_v : (nv,) int
         Index in q of a velocity coordinate, -1 for those of a free or ball joint.
     gravity : (3,)
@@ -114,7 +116,7 @@ class TreeData(NamedTuple):
     bodies : (nb, 42), flat
         Blocks of the rows named in this module.
     q, v, a, tau : (nq or nv,)
-        One sample.
+        One sample; v of a motor: what an implicit step makes of its spring (resistance.py).
     diagonal : (nv,)
         Inertia that acts on a velocity coordinate alone: armature, and what an implicit step adds to it.
     articulated : (nb, 36), flat

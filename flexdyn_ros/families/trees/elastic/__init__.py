@@ -1,1 +1,0 @@
-"""Elastic joints: motors behind springs, around the verbs of a tree."""

@@ -1,1 +1,0 @@
-"""Compiled steps of trees with elastic joints."""
