@@ -370,7 +370,7 @@ class TreeFunctions(EntryFunctions):
     # ---- rows of the verbs ----
 
     def coriolis_rows(self, rows: Rows) -> np.ndarray:
-        if self.bends:
+        if self.bending is not None:
             return super().coriolis_rows(rows)
         C = _empty((rows.count, self.nv, self.nv))
         blocks = (4, self.tree.model.nb, 6, 6)
