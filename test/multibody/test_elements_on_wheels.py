@@ -158,3 +158,32 @@ def test_planar_carts_with_elements_are_computed_by_the_general_method():
 def test_names_of_wheels_are_taken():
     with pytest.raises(FlexdynError, match="a wheel has this name"):
         flexdyn_ros.load(truck().replace('name="hoist"', 'name="front"'))
+
+
+def test_motors_of_elastic_joints_stand_before_hubs():
+    """One rigid truck, whose joint is as stiff as its spring is."""
+    spring = '<joint_elasticity stiffness="3e8" damping="2e4"/>'
+    block = '<flexdyn reference="luff"><rotor inertia="2" gear_ratio="3"/>{}</flexdyn></robot>'
+    elastic, stiff = (
+        flexdyn_ros.load(truck(tyre=TYRE).replace("</robot>", block.format(more))) for more in (spring, "")
+    )
+    assert elastic.v_names[-2:] == ("luff/motor", "front/hub_z")
+    q, v, _ = motion(stiff)
+    T = np.zeros((elastic.nv, stiff.nv))
+    for name in elastic.v_names:
+        T[elastic.index(name), stiff.index(name.removesuffix("/motor"))] = 1.0
+    tau = 100.0 * np.arange(stiff.nu)
+    a = stiff.forward_dynamics(q, v, tau)
+    force = np.concatenate([T @ tau[:-1] * 0.0, tau[-1:]])
+    for name in stiff.v_names:
+        driven = f"{name}/motor" if name == "luff" else name
+        force[elastic.index(driven)] = tau[stiff.index(name)]
+    moved = T @ a
+    left = elastic.mass_matrix(T @ q) @ moved + elastic.bias_forces(T @ q, T @ v)
+    wanted = elastic.actuation_matrix(T @ q) @ force
+    # the spring carries what the rotor leaves, and nothing else changes
+    assert np.allclose(T.T @ left, T.T @ wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+    found = elastic.forward_dynamics(T @ q, T @ v, force)
+    assert np.allclose(
+        elastic.mass_matrix(T @ q) @ found, wanted - elastic.bias_forces(T @ q, T @ v), atol=1e-6
+    )

@@ -93,8 +93,8 @@ def build_tree(
     draft = TreeDraft(description, elastic, loose=loose)
     draft.place_base()
     draft.grow()
-    draft.place_hubs()
     draft.place_motors()
+    draft.place_hubs()
     return draft.finish()
 
 
@@ -235,7 +235,7 @@ class TreeDraft:
         for wheel in self.description.wheels:
             if wheel.tyre is not None:
                 dof = _rigid_dof()
-                dof[views.ARMATURE] = wheel.tyre.mass
+                dof[views.ARMATURE], dof[views.MOTOR_OF] = wheel.tyre.mass, -1.0
                 name = f"{wheel.name}/hub_z"
                 self.add_axis(Coordinate(name, "hub", "m", 0, 0, wheel.link, actuated=False), dof)
 

@@ -43,7 +43,7 @@ def dof_of(model, i):
 
 @kernel(forceinline=True)
 def joint_of(model, i):
-    """Index in v of the joint that motor i drives; -1 for coordinates that are no motors."""
+    """Index in v of the joint that motor i drives; -1 for coordinates of the tree, -2 for hubs of wheels."""
     return int(model.dof[DOF_NUMBERS * i + MOTOR_OF]) - 1
 
 
@@ -125,7 +125,10 @@ def joint_losses(model, v0, speed, mean):
     return taken
 
 
-# ---- motors that drive joints through springs: the last coordinates ----
+# ---- motors that drive joints through springs: the last coordinates, but for hubs of wheels ----
+
+#: `joint_of` of coordinates of the tree
+TREE = -1
 
 
 @kernel(forceinline=True)
@@ -139,9 +142,11 @@ def spring_of_motor(model, i, h):
 def couple_motors(model, data, h):
     """Keep c of every motor in data.v, for a step of h; 0: forward dynamics."""
     for i in range(model.nv - 1, -1, -1):
-        if joint_of(model, i) < 0:
+        j = joint_of(model, i)
+        if j == TREE:
             break
-        data.v[i] = spring_of_motor(model, i, h)
+        if j >= 0:
+            data.v[i] = spring_of_motor(model, i, h)
 
 
 @kernel(forceinline=True)
@@ -150,11 +155,12 @@ def eliminate_motors(model, data, tau):
     `couple_motors` kept."""
     for i in range(model.nv - 1, -1, -1):
         j = joint_of(model, i)
-        if j < 0:
+        if j == TREE:
             break
-        share = data.v[i] / (data.diagonal[i] + data.v[i])
-        tau[j] += share * tau[i]
-        data.diagonal[j] += share * data.diagonal[i]
+        if j >= 0:
+            share = data.v[i] / (data.diagonal[i] + data.v[i])
+            tau[j] += share * tau[i]
+            data.diagonal[j] += share * data.diagonal[i]
 
 
 @kernel(forceinline=True)
@@ -162,9 +168,10 @@ def accelerate_motors(model, data, tau, a):
     """a of the motors from that of their joints, after `eliminate_motors`."""
     for i in range(model.nv - 1, -1, -1):
         j = joint_of(model, i)
-        if j < 0:
+        if j == TREE:
             break
-        a[i] = (tau[i] + data.v[i] * a[j]) / (data.diagonal[i] + data.v[i])
+        if j >= 0:
+            a[i] = (tau[i] + data.v[i] * a[j]) / (data.diagonal[i] + data.v[i])
 
 
 @kernel(forceinline=True)
@@ -172,10 +179,11 @@ def add_motor_rows(model, h, M):
     """M += c of every motor, in a step of h by the mass matrix."""
     for i in range(model.nv - 1, -1, -1):
         j = joint_of(model, i)
-        if j < 0:
+        if j == TREE:
             break
-        c = spring_of_motor(model, i, h)
-        M[i, i] += c
-        M[j, j] += c
-        M[i, j] -= c
-        M[j, i] -= c
+        if j >= 0:
+            c = spring_of_motor(model, i, h)
+            M[i, i] += c
+            M[j, j] += c
+            M[i, j] -= c
+            M[j, i] -= c

@@ -39,8 +39,8 @@ class TreeModel(NamedTuple):
     dof : (9 nv,)
         Per velocity coordinate: armature, damping, Coulomb, static friction, Stribeck velocity, smoothing
         velocity, stiffness, spring reference, and of a motor that drives a joint through a spring 1 + the
-        joint's index in v, 0 of all others. SI. Motors come last; their stiffness and damping are those of
-        their springs, and no body hangs on them.
+        joint's index in v, -1 of the hub of a wheel, 0 of all others. SI. Motors and hubs come last, no body
+        hangs on them; stiffness and damping of motors are those of their springs.
     q_of_v : (nv,) int
         Index in q of a velocity coordinate, -1 for those of a free or ball joint.
     gravity : (3,)
