@@ -30,7 +30,7 @@ def balance(run):
     return np.ptp(error) / run.energy.kinetic.max()
 
 
-@pytest.mark.parametrize("family", ["rigid", "flexible"])
+@pytest.mark.parametrize("family", ["rigid", "flexible", "elastic", "wheeled"])
 @pytest.mark.parametrize("seed", range(8))
 def test_fixed_steps_converge_with_their_order(family, seed):
     # dry friction and cables that go slack have an order of their own
@@ -88,10 +88,11 @@ def test_commands_move_a_cylinder_to_a_length():
     assert length == pytest.approx([0.85], abs=2e-3)
 
 
+@pytest.mark.parametrize("family", ["flexible", "elastic", "wheeled"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_expanded_description_follows_the_ends(seed):
+def test_the_expanded_description_follows_the_ends(seed, family):
     """Velocities are the rates of positions; barrel and rod are at the pins."""
-    r = flexdyn_ros.load(random_mixture(seed, "flexible"))
+    r = flexdyn_ros.load(random_mixture(seed, family))
     shown, rng = expand(r), np.random.default_rng([14, seed])
     q, v, h = r.random(rng), rng.standard_normal(r.nv), 1e-6
     _, rate = shown.joint_state(q, v)
