@@ -64,6 +64,27 @@ def test_c_computes_the_same(kind, tmp_path):
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("family", ["elastic", "wheeled"])
+def test_c_computes_mixtures_with_motors_and_wheels(family, tmp_path):
+    robot = flexdyn_ros.load(random_mixture(3, family))
+    assert any(c.kind == "motor" for c in robot.coordinates)
+    export.c(robot, tmp_path, ("inverse_dynamics", "forward_dynamics", "step"))
+    arm, nv = compiled(tmp_path, robot.name), robot.nv
+    q, v, a, tau = at_random(robot, 3)
+    expected = robot.inverse_dynamics(q, v, a)
+    found = arm.call("inverse_dynamics", q, v, a, sizes=[robot.nu])
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+    found = arm.call("forward_dynamics", q, v, tau, sizes=[nv])
+    assert residual(robot, q, v, tau, found, robot.forward_dynamics(q, v, tau)) <= 1e-12
+    stepper = Stepper(robot, 1e-3, q0=q, v0=v)
+    assert stepper.advance(20, tau) == 0
+    for _ in range(20):
+        q, v = arm.step(q, v, tau, 1e-3)
+    assert np.abs(q - stepper.q).max() <= 1e-9
+    assert np.abs(v - stepper.v).max() <= 1e-8 * max(1.0, np.abs(v).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 @EVERY
 def test_steps_in_c_are_those_of_simulate(kind, tmp_path):
     robot = flexdyn_ros.load(BOOM.format(ELEMENTS[kind]))
@@ -117,10 +138,11 @@ def test_an_fmu_of_a_flexible_mixture_moves_as_simulate_does(tmp_path):
     assert moved_as_simulate_does(robot, q0, v0, tau, tmp_path / "mixture.fmu") <= 1e-9
 
 
+@pytest.mark.parametrize("family", ["flexible", "elastic", "wheeled"])
 @pytest.mark.parametrize("seed", range(4))
-def test_casadi_has_the_numbers_of_mixtures(seed):
+def test_casadi_has_the_numbers_of_mixtures(seed, family):
     pytest.importorskip("casadi")
-    robot = flexdyn_ros.load(random_mixture(seed, "flexible"))
+    robot = flexdyn_ros.load(random_mixture(seed, family))
     function = export.casadi(robot, "inverse_dynamics")
     q, v, a, _ = at_random(robot, seed)
     found = np.array(function(q, v, a)).ravel()
