@@ -18,7 +18,7 @@ import flexdyn_ros
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from sphinx_api import INTERNALS  # noqa: E402
+from sphinx_api import INTERNALS, examples  # noqa: E402
 
 FAMILIES = ("rigid", "flexible", "mobile", "soft", "platform")
 
@@ -60,6 +60,11 @@ def test_the_reference_has_summary_tables_and_names_lead_to_it(pages):
     assert 'href="#flexdyn_ros.load"' in tables[0]
     (methods,) = (table for table in tables if "Robot.mass_matrix" in table)
     assert "Robot.inverse_dynamics" in methods
+    assert (
+        package.count(">Example</p>")
+        >= len([n for n in examples() if n.startswith("flexdyn_ros.Robot.")])
+        > 30
+    )
     assert "keep_urdf" not in package
     guide = (pages / "docs" / "dynamics.html").read_text()
     assert re.search(r'href="api/flexdyn_ros.html#flexdyn_ros.Robot.inverse_dynamics"><code', guide)
