@@ -223,12 +223,16 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
         if n.study.feasible:
             edges = _shade(n, ax, rows, x, y) or edges
         ax.set_title(words, loc="left", fontsize=10)
-    name_axes(n, figure, axes, x, y, f"hatched: {n.outside()}" if n.study.feasible else "")
+    note = f"hatched: {n.outside()}" if n.study.feasible else ""
+    # the title of a legend of edges has the note
+    name_axes(n, figure, axes, x, y, note if len(edges) < 2 else "")
     decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
     if len(edges) > 1:
-        figure.legend(handles=edges, fontsize=8, loc="outside upper center", ncols=len(edges),
-                      frameon=False, handlelength=3.0)  # fmt: skip
+        below = {"loc": "outside lower center", "ncols": len(edges)}
+        where = below if len(axes) == 1 else {"loc": "outside right upper"}
+        figure.legend(handles=edges, fontsize=8, title=note, title_fontsize=8, frameon=False, handlelength=3.0,
+                      **where)  # fmt: skip
     return figure
 
 
