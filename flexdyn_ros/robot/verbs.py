@@ -32,7 +32,7 @@ from flexdyn_ros.robot.arguments import (
     numbers,
     warn_of_overflow,
 )
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.entries.short_ways import short_ways
 from flexdyn_ros.robot.functions import FamilyFunctions
@@ -124,7 +124,7 @@ class Robot:
         facts = f"{self.kind}, nq = {self.nq}, nv = {self.nv}, nu = {self.nu}, {self.mass:.6g} kg"
         driven = set(self.actuators)
         rows = [
-            (c.name, c.kind, c.unit, _limits(c.lower, c.upper), "yes" if c.name in driven else "")
+            (pose_name(c), c.kind, c.unit, _limits(c.lower, c.upper), "yes" if c.name in driven else "")
             for c in self.coordinates
         ]
         legs = [name for name in self.actuators if name not in self.v_names]

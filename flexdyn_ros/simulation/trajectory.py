@@ -85,6 +85,8 @@ class Trajectory(Samples):
         and of fixed steps. Else they are those of the instant.
     kinetic_between : float
         Largest kinetic energy that steps with error control saw, between samples too [J]; 0 for others.
+    rtol : float
+        Relative tolerance of steps with error control; 0 for fixed steps, and where a file does not tell.
     robot : Robot or None
         None after `load` without one.
     """
@@ -119,7 +121,7 @@ class Trajectory(Samples):
         content = {name: getattr(self, name) for name in _ARRAYS}
         content |= {name: np.array(getattr(self, name)) for name in _TEXTS}
         content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
-        numbers = self.status, self.dt, self.wall_time, self.kinetic_between
+        numbers = self.status, self.dt, self.wall_time, self.kinetic_between, self.rtol
         content["numbers"] = np.array(numbers, dtype=np.float64)
         content["warnings"] = np.array(self.warnings, dtype=np.str_)
         content["is_fixed"], content["held"] = np.array(self.is_fixed), np.array(self.held)
@@ -243,6 +245,7 @@ class Trajectory(Samples):
             is_fixed=bool(content.get("is_fixed", True)),
             held=bool(content.get("held", content.get("is_fixed", True))),
             kinetic_between=others[0] if others else 0.0,
+            rtol=others[1] if len(others) > 1 else 0.0,
             robot=robot,
         )
 

@@ -45,4 +45,4 @@ def test_the_picture_shows_the_limit_that_was_passed(fallen):
         line for line in axes.get_lines() if len(set(line.get_ydata())) == 1 and len(line.get_ydata()) == 2
     ]
     assert [line.get_ydata()[0] for line in dotted if line.get_ydata()[0] == 0.5] == [0.5]
-    assert "error control, samples every 1 ms" in axes.figure.get_suptitle()
+    assert "dop853, rtol 1e-06" in axes.figure.get_suptitle()

@@ -231,8 +231,8 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
     if len(edges) > 1:
         below = {"loc": "outside lower center", "ncols": len(edges)}
         where = below if len(axes) == 1 else {"loc": "outside right upper"}
-        figure.legend(handles=edges, fontsize=8, title=note, title_fontsize=8, frameon=False, handlelength=3.0,
-                      **where)  # fmt: skip
+        figure.legend(handles=edges, fontsize=8, title=note, title_fontsize=8, frameon=False,
+                      handlelength=3.0, **where)  # fmt: skip
     return figure
 
 
