@@ -326,7 +326,7 @@ def test_check_tells_the_highest_mode_and_the_step_that_rk4_bears(name):
     robot = flexdyn_ros.load(name)
     said = [note for note in flexdyn_ros.check(name).notes if "rk4 is stable up to dt =" in note]
     assert len(said) == 1
-    step = float(said[0].split("at most ")[1].split()[0])
+    step = float(said[0].split("up to dt = ")[1].split()[0])
     frequency = robot.modes(robot.neutral()).frequency[-1]
     assert f"{frequency:.4g} Hz" in said[0]
     assert step == pytest.approx(2.83 / (2.0 * np.pi * frequency), rel=0.05)
