@@ -283,3 +283,27 @@ def test_every_family_has_commands_a_picture_and_theory(name):
     assert "../theory/" in text
     (configuration,) = re.findall(r"`rviz/(\w+)\.rviz`", text)
     assert (ROOT / "rviz" / f"{configuration}.rviz").is_file()
+
+
+#: of a new user: words of the link and the page, with the heading, that it leads to
+TASKS = {
+    "make a link of your URDF flexible": "tutorials/bending_arm.html",
+    "compute gravity-compensation torques": "dynamics.html#static-equilibrium-and-gravity-compensation",
+    "run a robot in ROS 2": "ros.html",
+    "export C code": "how-to/export_c.html",
+    "make a figure for a paper": "viewer.html#publication-figures",
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_tasks_of_a_new_user_are_two_clicks_from_the_front_page(pages, task):
+    front, start = ((pages / "docs" / f"{name}.html").read_text() for name in ("index", "getting_started"))
+    article = front[front.index('<article role="main"') : front.index("</article>")]
+    assert 'href="getting_started.html"' in article
+    row = next(row for row in re.findall(r"<tr.*?</tr>", start, flags=re.DOTALL) if task in row)
+    place, _, anchor = TASKS[task].partition("#")
+    assert f'href="{TASKS[task]}"' in row
+    page = (pages / "docs" / place).read_text()
+    # there is something to type
+    part = page[page.index(f'id="{anchor}"') :] if anchor else page
+    assert 'class="highlight-' in part
