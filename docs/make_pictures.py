@@ -78,7 +78,7 @@ class Scene(NamedTuple):
 
 SCENES = (
     Scene("soft_arm_3", soft_arm_3, "displacement", "corner", 0.85),
-    Scene("canadarm2", canadarm2, "moment", "corner", 0.72, 3.0),
+    Scene("canadarm2", canadarm2, "moment", "corner", 0.95, 3.0),
     Scene("mobile_arm", mobile_arm, "moment", "corner", 0.78),
     Scene("stewart_1t", stewart_1t, "none", "corner", 0.74),
     Scene("seven_joint_arm", seven_joint_arm, "none", "corner", 0.85),
