@@ -112,6 +112,23 @@ class Page:
         self.page.wait_for_timeout(1000.0 * seconds)
         return (self.page.evaluate("window.drawn") - before) / (time.monotonic() - began)
 
+    def settle(self, patience: float = PATIENCE) -> None:
+        """Wait until the page stands still: pictures at five instants in a row are equal, and at least a second
+        has passed."""
+        import numpy as np
+
+        shots = [self.screenshot()]
+        self.page.wait_for_timeout(1000)
+
+        def still() -> bool:
+            shots.append(self.screenshot())
+            if not np.array_equal(shots[-1], shots[-2]):
+                shots[:-1] = []
+            self.page.wait_for_timeout(100)
+            return len(shots) >= 5
+
+        self.until(still, "the page does not come to rest", patience)
+
     def until(self, condition: Any, complaint: str, patience: float = PATIENCE) -> None:
         """Wait for the page."""
         deadline = time.monotonic() + patience

@@ -11,14 +11,14 @@ __all__ = ["random_mixture"]
 
 
 def random_mixture(seed: int, family: str, *, cylinders: bool = True, damped: bool = True) -> str:
-    """A tree of a family, rigid or flexible, with one to four elements: between moving links, to the world,
-    on stations of links that bend, two on one link.
+    """A tree of a family, rigid, flexible, or either of them on wheels, with one to four elements: between
+    moving links, to the world, on stations of links that bend, two on one link.
 
     cylinders: whether there may be some; damped: whether springs have dampers.
     """
     rng = np.random.default_rng([9, seed])
     # some random trees have nothing but fixed joints
-    trees = (etree.fromstring(random_robot(family, seed + 1000 * k)) for k in range(9))
+    trees = (_tree(family, seed + 1000 * k) for k in range(9))
     root = next(tree for tree in trees if len({*_bodies(tree).values()}) > 1)
     body = _bodies(root)
     bending = [block.get("reference") for block in root.findall("flexdyn") if block.find("beam") is not None]
@@ -58,6 +58,38 @@ def random_mixture(seed: int, family: str, *, cylinders: bool = True, damped: bo
                 of_part |= {"inertia": rng.uniform(0.0, 0.05)}
                 etree.SubElement(made, part, {name: repr(float(x)) for name, x in of_part.items()})
     return etree.tostring(root, encoding="unicode")
+
+
+def _tree(family: str, seed: int) -> etree._Element:
+    """A random tree of the family."""
+    if family != "wheeled":
+        return etree.fromstring(random_robot(family, seed))
+    rng = np.random.default_rng([10, seed])
+    root = etree.fromstring(random_robot(("rigid", "flexible")[seed % 2], 2 * (seed // 2)))
+    children = {joint.find("child").get("link") for joint in root.findall("joint")}
+    cart = next(link for link in root.findall("link") if link.get("name") not in children)
+    if cart.find("inertial") is None:
+        cart.append(
+            etree.fromstring(
+                '<inertial><mass value="9"/>'
+                '<inertia ixx="0.4" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.6"/></inertial>'
+            )
+        )
+    block = etree.SubElement(root, "flexdyn")
+    base = root.find("flexdyn/base")
+    (etree.SubElement(block, "base") if base is None else base).set("type", "floating")
+    for i in range(int(rng.integers(1, 4))):
+        wheel = etree.SubElement(block, "wheel", name=f"w{i}", link=cart.get("name"))
+        wheel.set("xyz", numbers(rng.uniform(-0.5, 0.5, 3)))
+        spring = {"stiffness": rng.uniform(500.0, 2000.0), "damping": rng.uniform(0.0, 50.0)}
+        etree.SubElement(
+            wheel, "suspension", {name: repr(float(x)) for name, x in spring.items()}, free_length="0.3"
+        )
+        if rng.random() < 0.4:
+            etree.SubElement(
+                wheel, "tyre", stiffness="8000", damping=repr(spring["damping"]), radius="0.2", mass="1.5"
+            )
+    return root
 
 
 def _bodies(root: etree._Element) -> dict[str, str]:

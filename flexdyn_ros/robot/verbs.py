@@ -855,7 +855,7 @@ class Robot:
     def refuse_given_effort(self, tau: np.ndarray) -> None:
         """StateError if an effort is given where the motion is."""
         if self._prescribed.any():
-            efforts = numbers(tau, "tau", self.nv)[..., self._prescribed]
+            efforts = numbers(tau, "tau", self.nu)[..., : self.nv][..., self._prescribed]
             if np.any(efforts != 0.0):
                 name = self.v_names[int(np.argmax(self._prescribed))]
                 raise StateError(

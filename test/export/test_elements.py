@@ -9,7 +9,9 @@ import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
-BOOM = """<robot name="boom"><link name="base"/><link name="boom"><inertial><origin xyz="1.2 0 0"/>
+BOOM = """<robot name="boom"><link name="base"><inertial><mass value="90"/>
+  <inertia ixx="9" iyy="9" izz="9" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="boom"><inertial><origin xyz="1.2 0 0"/>
   <mass value="100"/><inertia ixx="6" iyy="60" izz="60" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <link name="tool"><inertial><origin xyz="0.2 0 0"/><mass value="10"/>
   <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -29,6 +31,15 @@ ELEMENTS = {
     'minimum_length="0.1" stroke="9">'
     '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/></cylinder>',
 }
+WHEEL = (
+    '<wheel name="{}" link="base" xyz="{} 0 -0.5"><suspension stiffness="2e4" damping="900" '
+    'free_length="0.4"/>{}</wheel>'
+)
+TYRE = '<tyre stiffness="8e4" damping="300" radius="0.3" mass="15"/>'
+ELEMENTS["on_wheels"] = (
+    f'<base type="planar"/>{WHEEL.format("front", "1.0", TYRE)}{WHEEL.format("rear", "-0.4", "")}'
+    f"{ELEMENTS['heavy']}"
+)
 EVERY = pytest.mark.parametrize("kind", [*ELEMENTS])
 
 

@@ -1,4 +1,4 @@
-"""Springs, dampers and cylinders between frames of trees, on random mixtures: theorems."""
+"""Springs, dampers and cylinders between frames of trees, on wheels or not, on random mixtures: theorems."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from mixtures import random_mixture
 import flexdyn_ros
 
 SEEDS = range(100)
-FAMILIES = ("rigid", "flexible")
+FAMILIES = ("rigid", "flexible", "wheeled")
 
 
 @cache
@@ -32,12 +32,14 @@ def largest(x):
 def forces_are_the_gradient_of_the_energy(r, seed):
     q, _, _, _ = state(r, seed)
     still, h = np.zeros(r.nv), 1e-5
-    h_terms = r.bias_terms(q, still)
+    at_rest = r.bias_terms(q, still)
     slope = []
     for step in h * np.eye(r.nv):
         ahead, behind = (r.energy(r.integrate(q, s * step, 1.0), still) for s in (1.0, -1.0))
         slope.append((ahead.gravity + ahead.elastic - behind.gravity - behind.elastic) / (2.0 * h))
-    assert np.allclose(h_terms.gravity + h_terms.elastic, slope, rtol=0.0, atol=2e-6 * largest(slope))
+    # what wheels do is external
+    force = at_rest.gravity + at_rest.elastic + at_rest.external
+    assert np.allclose(force, slope, rtol=0.0, atol=2e-6 * largest(slope))
 
 
 def inverse_and_forward_dynamics_are_inverse(r, seed):
@@ -54,7 +56,8 @@ def power_is_the_rate_of_the_energy(r, seed):
     q, v, _, tau = state(r, seed)
     a, h = r.forward_dynamics(q, v, tau), 1e-6
     ahead, behind = (r.energy(r.integrate(q, v, s * h), v + s * h * a).total for s in (1.0, -1.0))
-    taken = v @ r.bias_terms(q, v).damping
+    terms, at_rest = r.bias_terms(q, v), r.bias_terms(q, np.zeros(r.nv))
+    taken = v @ (terms.damping + terms.external - at_rest.external)
     power = v @ r.actuation_matrix(q) @ tau
     assert taken >= -1e-12
     assert (ahead - behind) / (2.0 * h) == pytest.approx(

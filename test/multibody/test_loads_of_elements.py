@@ -115,7 +115,7 @@ def test_check_tells_mobility_and_the_largest_loads():
     assert sprung.mobility.held == ("hinge",)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "wheeled"])
 def test_a_batch_is_its_calls_with_elements(family):
     robot = flexdyn_ros.load(random_mixture(4, family))
     states = [state(robot, k) for k in range(17)]

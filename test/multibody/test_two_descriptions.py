@@ -199,7 +199,11 @@ def test_ends_that_meet_within_limits_are_a_warning():
         assert flexdyn_ros.load(BOOM.format(other)).warnings == ()
 
 
-MIXTURES = [("mobile_arm", "kind mobile"), ("soft_arm", "kind continuum"), ("stewart_1t", "kind platform")]
+MIXTURES = [
+    ("mobile_arm", "method floating_frame"),
+    ("soft_arm", "kind continuum"),
+    ("stewart_1t", "kind platform"),
+]
 
 
 @pytest.mark.parametrize(("name", "what"), MIXTURES)

@@ -48,9 +48,15 @@ def place_of(viewer, frame):
 
 def test_a_click_picks_a_link_and_says_what_it_is(page, viewer):
     page.tab("Link")
-    page.page.wait_for_timeout(500)
-    page.page.mouse.click(*place_of(viewer, "boom_2@0.4"))
-    page.until(lambda: viewer.panels.links.picked == "boom_2", "the click was not heard")
+    page.settle()
+
+    def picked():
+        # a page that has not drawn the link yet hears nothing
+        page.page.mouse.click(*place_of(viewer, "boom_2@0.4"))
+        page.page.wait_for_timeout(500)
+        return viewer.panels.links.picked == "boom_2"
+
+    page.until(picked, "the click was not heard")
     table = page.page.locator("table", has_text="mass")
     table.get_by_text("279.2 kg").wait_for()
     text = table.inner_text()
@@ -104,8 +110,13 @@ def test_the_camera_follows(page, viewer):
     q = viewer.robot.neutral()
     q[0] = -0.6
     viewer.pose(q)
-    page.page.wait_for_timeout(1500)
-    np.testing.assert_allclose(place_of(viewer, "boom_2"), before, atol=4.0)
+
+    def in_place():
+        return np.allclose(place_of(viewer, "boom_2"), before, rtol=0.0, atol=4.0)
+
+    page.until(in_place, "the camera does not follow")
+    page.settle()
+    assert in_place()
     page.page.get_by_label("Camera follows").uncheck()
     page.until(lambda: viewer.cameras.followed == "", "it follows on")
     viewer.pose(viewer.robot.neutral())
@@ -124,7 +135,7 @@ def test_pushes_by_button_and_by_mouse(page, viewer):
     ).wait_for()
     page.until(lambda: viewer.drive.t > 0.5, "time stands still")
     assert not viewer.drive.wrenches
-    page.page.wait_for_timeout(500)
+    page.page.wait_for_timeout(2000)
     x, y = place_of(viewer, "boom_2@0.4")
     page.page.keyboard.down("Control")
     page.page.mouse.move(x, y)
@@ -186,11 +197,17 @@ def test_another_robot_is_chosen_on_the_page_and_the_first_again(page, viewer):
 def test_a_phone_shows_the_robot_above_the_panel(chrome, viewer):
     page = Page(chrome, viewer.port, 390, 844)
     try:
-        page.page.wait_for_timeout(1500)
         (client,) = viewer.server.get_clients().values()
         low, high = viewer.cameras.swept()
         corners = np.array([low, high, [low[0], high[1], low[2]], [high[0], low[1], high[2]]])
-        x, y = in_picture(client.camera, corners, 390, 844).T
+
+        def places():
+            return in_picture(client.camera, corners, 390, 844).T
+
+        # the page says where its camera stands before it hears where it is to stand
+        page.until(lambda: np.abs(places()).max() < 1.0, "the robot is not in the picture")
+        page.settle()
+        x, y = places()
         assert np.abs(x).max() < 1.0
         assert y.max() < 1.0
         panel = page.page.get_by_role("tab", name="Look").bounding_box()

@@ -75,7 +75,7 @@ def test_tubes_have_the_colours_of_the_legend(chrome, dark):
     viewer.picture.ghost.visible = False
     viewer.panels.paint(dark=dark)
     with seen_from_the_side(chrome, viewer) as (page, client):
-        page.page.wait_for_timeout(1500)
+        page.settle()
         picture = page.picture()
         loads = along_links(viewer.robot, viewer.picture.moment(viewer.q), STATIONS)
         states = viewer.shown.tube_states(viewer.q, "moment", loads=loads)
@@ -187,11 +187,11 @@ def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
     with seen_from_the_side(chrome, viewer, script=SAMPLER) as (page, client):
         places = pixels_of(client, np.array([[x, 0.0, 0.0] for x in PARTS.values()]))[:, 0].tolist()
         put(50.0)
-        page.page.wait_for_timeout(1500)
+        page.settle()
         page.page.evaluate("(places) => window.watch(places)", places)
         put(0.0)
         page.until(lambda: min(page.page.evaluate("window.tops.at(-1)") or [-1]) >= 0, "no part is seen")
-        page.page.wait_for_timeout(1000)
+        page.settle()
         rest = np.array(page.page.evaluate("window.tops.at(-1)"))
         page.page.evaluate("window.tops = []")
         rng = np.random.default_rng(3)

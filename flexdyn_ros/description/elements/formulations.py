@@ -9,8 +9,10 @@ from typing import Any
 
 from flexdyn_ros.description.elements.description import Formulation, Joint
 from flexdyn_ros.description.elements.joints import Section
+from flexdyn_ros.description.elements.lines import Ends
 from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.description.elements.urdf import Base
+from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.blocks import Layer
 from flexdyn_ros.description.language.statements import Statement, complete
 from flexdyn_ros.description.language.vocabulary import rule_of
@@ -91,7 +93,7 @@ def build_formulation(
     """
     statement = robot.child("formulation") or Statement(rule_of(Formulation), robot.place)
     complete(statement)
-    allowed = _ALLOWED[_family(statement, kind, base)]
+    allowed = _ALLOWED[_family(robot, statement, kind, base)]
     _refuse_foreign(statement, kind, allowed)
     values: dict[str, Any] = {name: choices[0] for name, choices in allowed.items()}
     if statement.get("preset") == "paper":
@@ -109,10 +111,14 @@ def build_formulation(
     return formulation
 
 
-def _family(statement: Statement, kind: str, base: Base) -> str:
-    """floating_frame has defaults of its own: it is the default method of planar bases with wheels."""
-    if kind == "mobile" and statement.get("method") in (None, "floating_frame") and base.type == "planar":
-        return "floating_frame"
+def _family(robot: Statement, statement: Statement, kind: str, base: Base) -> str:
+    """floating_frame has defaults of its own: it is the default method of planar bases with wheels, but for
+    elements between frames, which it does not know."""
+    method = statement.get("method")
+    if kind == "mobile" and base.type == "planar" and (method == "floating_frame" or method is None):
+        lines = (r.name for r in schema.named_elements() if r.record and issubclass(r.record, Ends))
+        if method or not any(robot.all(name) for name in lines):
+            return "floating_frame"
     return kind
 
 

@@ -28,7 +28,8 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
     return tree_functions(description)
 
 
-def _refuse(description: RobotDescription) -> None:
+def refuse_in_trees(description: RobotDescription) -> None:
+    """DescriptionError for what cannot be mixed in a tree, on wheels or not."""
     from flexdyn_ros.families.trees.formulations import refuse_mixtures
 
     refuse_mixtures(description)
@@ -95,5 +96,5 @@ TREES = Family(
     expand=expand_tree,
     appearance=tree_appearance,
     rviz=_rviz,
-    refuse=_refuse,
+    refuse=refuse_in_trees,
 )

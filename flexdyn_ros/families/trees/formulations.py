@@ -11,12 +11,14 @@ from flexdyn_ros.multibody.elements.registry import elements_of, place_of, refus
 
 def refuse_mixtures(description: RobotDescription) -> None:
     """DescriptionError for an element that does not go with the rest of a tree, or has the name of another
-    one or of a joint."""
+    one, of a joint or of a wheel."""
     elastic = next((joint.name for joint in description.joints if joint.elasticity is not None), None)
-    taken = {joint.name: "joint" for joint in description.joints}
+    taken = {wheel.name: "wheel" for wheel in description.wheels}
+    taken |= {joint.name: "joint" for joint in description.joints}
+    method = description.formulation.method
     for kind, record in elements_of(description):
-        if description.formulation.method == "lagrange":
-            refuse_element(description, kind, record, "beside the method lagrange")
+        if method != "articulated":
+            refuse_element(description, kind, record, f"beside the method {method}")
         if kind.driven and elastic is not None and description.formulation.flexible:
             refuse_element(description, kind, record, f"beside the elastic joint '{elastic}'")
         if record.name in taken:

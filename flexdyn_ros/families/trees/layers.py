@@ -15,18 +15,21 @@ from flexdyn_ros.numerics.compiling.callbacks import Callback
 
 #: words of the header, and functions whose addresses belong there
 Called = tuple[tuple[int, Callback], ...]
+#: words of a header, those of all layers among them
+_MOST_WORDS = 64
 
 
 class LayerHeader(Header):
-    """The header of a packed tree, with `size` words: the functions of tree and layer take its address.
+    """The header of a packed tree, with more words: the functions of tree and layer take its address.
 
-    A rigid tree is given the words of a flexible one without flexible links.
+    A rigid tree is given the words of a flexible one without flexible links. A layer around a layer shares
+    its header, in which each has words of its own: see `layer_header`.
     """
 
-    def __init__(self, base: Any, tree: RigidTree, size: int) -> None:
-        super().__init__(*base.header.words, size=size)
+    def __init__(self, base: Any, tree: RigidTree) -> None:
+        super().__init__(*base.header.words, size=_MOST_WORDS)
         self._base = base
-        self._called: Mapping[str, Called] = {}
+        self._called: dict[str, Called] = {}
         m = tree.model
         if base.header.words.size == HEADER:
             # no flexible links: no numbers, and no node that carries one
@@ -35,10 +38,17 @@ class LayerHeader(Header):
             self.put(links | {views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
 
     def keep(self, called: Mapping[str, Called]) -> None:
-        """Know what functions of the layer call, by the names of these."""
-        self._called = called
+        """Know what functions of a layer call, by the names of these."""
+        for name, functions in called.items():
+            self._called[name] = self._called.get(name, ()) + functions
 
     def provide(self, names: Iterable[str]) -> None:
-        """Write the addresses of what these functions of the layer call, compiled now if need be."""
+        """Write the addresses of what these functions of the layers call, compiled now if need be."""
         for name in names:
             self.put({word: function.address for word, function in self._called.get(name, ())})
+
+
+def layer_header(base: Any, tree: RigidTree) -> LayerHeader:
+    """The header for one more layer around what is packed in `base`."""
+    header = base.header
+    return header if isinstance(header, LayerHeader) else LayerHeader(base, tree)

@@ -113,6 +113,11 @@ class TreeFunctions(EntryFunctions):
 
     @cached_property
     def by_mass_matrix(self) -> bool:  # type: ignore[override]
+        """True where the recursion of the tree does not do."""
+        return self.needs_mass_matrix
+
+    @cached_property
+    def needs_mass_matrix(self) -> bool:
         """True for mimic joints, and where the mass matrix is singular: the recursion cannot tell its last
         pivots from rounding."""
         return self.tree.has_mimic or bool(

@@ -7,6 +7,7 @@ the exact kinematics of their mounts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,8 +32,6 @@ _OF_THE_TREE_ALONE = ("inverse", "forward", "forward_on_lanes")
 class ArticulatedMobileFunctions(MobileFunctions):
     """A `MobileFunctions` over the functions of the tree and those of `tree_wheels_verbs` around them."""
 
-    by_mass_matrix = True
-
     def _build(self) -> None:
         super()._build()
         tree = {name: x for name, x in vars(self.entries).items() if name not in _OF_THE_TREE_ALONE}
@@ -42,6 +41,11 @@ class ArticulatedMobileFunctions(MobileFunctions):
     def new_head(self, *needed: str, looking: str = "", **options: Any) -> Head:
         self.packed.provide((*needed, looking))
         return super().new_head(*needed, looking=looking, **options)
+
+    @cached_property
+    def by_mass_matrix(self) -> bool:  # type: ignore[override]
+        """True: the recursion of the tree knows no wheels."""
+        return True
 
     def inverse_dynamics_rows(
         self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray

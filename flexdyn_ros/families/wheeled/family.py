@@ -11,7 +11,8 @@ from lxml import etree
 
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.families.record import Family, Findings
-from flexdyn_ros.families.trees.family import check_bending, expand_tree, tree_appearance
+from flexdyn_ros.families.trees.family import check_bending, expand_tree, refuse_in_trees, tree_appearance
+from flexdyn_ros.multibody.elements.registry import elements_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.description import RobotDescription
@@ -25,6 +26,10 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
         from flexdyn_ros.families.wheeled.robot import MobileFunctions
 
         return MobileFunctions(description)
+    if elements_of(description):
+        from flexdyn_ros.families.wheeled.elements import ElementMobileFunctions
+
+        return ElementMobileFunctions(description)
     from flexdyn_ros.families.wheeled.articulated import ArticulatedMobileFunctions
 
     return ArticulatedMobileFunctions(description)
@@ -77,4 +82,5 @@ WHEELED = Family(
     appearance=_appearance,
     rviz=lambda description: "mobile",
     parameter_paths=_parameter_paths,
+    refuse=refuse_in_trees,
 )

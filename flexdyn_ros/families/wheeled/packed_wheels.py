@@ -11,7 +11,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
-from flexdyn_ros.families.trees.layers import LayerHeader
+from flexdyn_ros.families.trees.layers import layer_header
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
 from flexdyn_ros.families.wheeled.kernels import views as planar
@@ -77,8 +77,8 @@ class PackedWheels:
         table, numbers = _tables(description, tree)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, numbers)
-        self._header = LayerHeader(base, tree, layout.WHEELED_HEADER)
-        self.address, self.provide = self._header.address, self._header.provide
+        self.header = layer_header(base, tree)
+        self.address, self.provide = self.header.address, self.header.provide
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         is_planar = description.base.type == "planar"
         words = {
@@ -89,14 +89,14 @@ class PackedWheels:
             layout.SMALL: int(is_planar and description.formulation.suspension != "exact"),
             layout.GIVEN: given[0] if given else -1,
         }
-        self._header.put(words)
+        self.header.put(words)
         #: numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py; as
         #: tangents they hold slopes too
         self.numbers = base.numbers + layout.WHEEL_ROWS * len(description.wheels) + 7 + m.nv + m.nv**2 // 12
 
     def keep_functions(self, tree: Any, own: Any) -> None:
         """Know what functions of the layer call: those of the tree, and of the wheels alone."""
-        self._header.keep(
+        self.header.keep(
             {
                 "balance": ((layout.BALANCE, tree.balance),),
                 "slopes": ((layout.SLOPES, tree.slopes), (layout.OWN_SLOPES, own.slopes)),
@@ -107,7 +107,7 @@ class PackedWheels:
 
     def keep_table(self, table: np.ndarray, size: int) -> None:
         """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""
-        self._header.put({layout.INNER: table, layout.INNER_WORK: size})
+        self.header.put({layout.INNER: table, layout.INNER_WORK: size})
 
 
 def _tables(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:

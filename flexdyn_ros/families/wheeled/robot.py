@@ -296,7 +296,7 @@ class MobileFunctions(TreeFunctions):
     ) -> tuple[np.ndarray, np.ndarray]:
         """(tau, a) while the drive has this acceleration."""
         name = self.v_names[self._drive_index()]
-        tau = np.zeros(self.nv) if tau is None else tau
+        tau = np.zeros(self.nu) if tau is None else tau
         self.robot.refuse_given_effort(tau)
         given, a = self.robot.given_accelerations({name: acceleration})
         return self.partial(q, v, tau, a, given, wrenches)

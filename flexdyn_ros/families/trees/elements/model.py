@@ -13,7 +13,7 @@ from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.elements.kernels import parts
 from flexdyn_ros.families.trees.elements.kernels import views as layout
-from flexdyn_ros.families.trees.layers import LayerHeader
+from flexdyn_ros.families.trees.layers import layer_header
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import Law
@@ -207,11 +207,12 @@ class PackedElements:
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
-        self._header = LayerHeader(base, tree, layout.ELEMENTS_HEADER)
+        self._header = layer_header(base, tree)
         self.address = self._header.address
         #: its table for fixed steps (numerics/stepping/table.py)
         self._steps = np.zeros(MOTION_TABLE, dtype=np.int64)
         self._heavy = any(element.inertia is not None for element in elements)
+        given = [c.v_index for c in tree.coordinates if c.prescribed]
         words = {
             layout.COUNT: len(elements),
             layout.TABLE: table,
@@ -219,6 +220,7 @@ class PackedElements:
             layout.HEAVY: sum(element.inertia is not None for element in elements),
             layout.NU: m.nv + driven,
             layout.STEPS: self._steps,
+            layout.GIVEN: given[0] if given else -1,
         }
         self._header.put(words)
         #: rows of the elements, as kernels see them

@@ -44,6 +44,10 @@ from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench
 _OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forward_on_lanes")
 
 
+#: what robots with elements have beside the rest
+OFFERS = ("elements", "element_names", "element_forces", "cylinder_states")
+
+
 class ElementTreeFunctions(TreeFunctions):
     """A `TreeFunctions` with elements between its frames; the verbs of `flexdyn_ros.Robot`.
 
@@ -53,7 +57,9 @@ class ElementTreeFunctions(TreeFunctions):
     behind the efforts of the coordinates (docs/theory/elements.md).
     """
 
-    offers = (*TreeFunctions.offers, "elements", "element_names", "element_forces", "cylinder_states")
+    offers = (*TreeFunctions.offers, *OFFERS)
+    #: what the elements are a layer around
+    around: type[TreeFunctions] = TreeFunctions
 
     def __init__(
         self,
@@ -75,14 +81,13 @@ class ElementTreeFunctions(TreeFunctions):
         return with_actuation(tree, description, ends)
 
     def _build(self) -> None:
+        super()._build()
         placed = placed_elements(self.description, self.tree)
         self.elements = changed_elements(placed, dict(self.changes))
         self.effort_names = self.v_names + tuple(e.name for e in self.elements if e.kind.driven)
         self.nu = len(self.effort_names)
-        #: the tree without its elements
-        self.inner = TreeFunctions(
-            self.description, self.payloads, self.sections, self.changes, bare=self.bare
-        )
+        #: the robot without its elements
+        self.inner = self.around(self.description, self.payloads, self.sections, self.changes, bare=self.bare)
         Robot(self.inner)
         entries = {name: x for name, x in vars(self.entries).items() if name not in _OF_THE_TREE_ALONE}
         self.packed = PackedElements(self.packed, self.tree, self.elements, self.entries, verbs.pushing)
@@ -314,7 +319,7 @@ class ElementTreeFunctions(TreeFunctions):
     @cached_property
     def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:  # type: ignore[override]
         """Inverse dynamics, and forward dynamics but for trees that take the mass matrix."""
-        by_matrix = self.inner.by_mass_matrix or (self._is_heavy and bool(self._weak_bodies))
+        by_matrix = self.inner.needs_mass_matrix or (self._is_heavy and bool(self._weak_bodies))
         found = {"inverse_dynamics": self._load_inverse_dynamics}
         return found if by_matrix else found | {"forward_dynamics": self._load_forward_dynamics}
 

@@ -27,8 +27,8 @@ _V = "float64[::1]"
 _M = "float64[:,::1]"
 _T = "float64[:,:,::1]"
 
-#: words of the header behind those of the tree
-WHEELED = 32
+#: words of the header behind those of the tree, and of elements around the wheels
+WHEELED = 40
 WHEELED_HEADER = WHEELED + 13
 (
     WHEELS,

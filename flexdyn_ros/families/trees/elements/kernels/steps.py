@@ -11,6 +11,10 @@ is the difference of two of its answers, of forces of one size; each row costs o
 servos and stops add to an element that is driven is such a row too, and so is the inertia L L' of one that
 has mass: rows L' J with S = 1.
 
+Where the motion of a coordinate is prescribed, the tree's function takes its acceleration from a, passes over
+its force and writes the effort there that it takes: all above holds for the other coordinates, and efforts
+follow as accelerations do.
+
 Work memory: that of the tree's functions, then what `own_work` cuts.
 """
 
@@ -34,7 +38,9 @@ from . import parts
 from .views import (
     COUNT,
     DRIVEN_BY,
+    GIVEN,
     HEAVY,
+    NU,
     ROWS,
     SOLVE,
     STEPS,
@@ -54,7 +60,7 @@ def elements_steps_size(inner: int, count: int, heavy: int, nv: int) -> int:
 
 @kernel(forceinline=True)
 def _own_size(n, m, nv):
-    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 2 * m
+    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 3 * m + 1
 
 
 @kernel(forceinline=True)
@@ -66,7 +72,7 @@ def most_rows(head):
 @kernel(forceinline=True)
 def own_work(head, work):
     """Rows of the elements, twice; a wrench (6); two vectors (nv,), flat; a matrix (12, 12); J and A^-1 J'
-    (m, nv), a matrix (m, m) and two vectors (m,), flat, for m rows at most."""
+    (m, nv), a matrix (m, m) three vectors (m,) and a number, flat, for m rows at most."""
     n, nv = head[COUNT], head[views.NV]
     size = _own_size(n, most_rows(head), nv)
     own = floats_at(work + 8 * head[STEPS_WORK], size)
@@ -87,6 +93,13 @@ def tree_function(head, place):
     return motion.table_at(head[STEPS])[place]
 
 
+@kernel(forceinline=True)
+def share_at_given(head, rest):
+    """What driven elements do at the prescribed coordinate (1,); rest: the last that `own_work` cuts."""
+    m = most_rows(head)
+    return tail(rest, 2 * m * head[views.NV] + m * m + 3 * m)
+
+
 @callback(motion.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; k and d are the slopes that the elements' laws name."""
@@ -98,10 +111,13 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     memory = floats_at(work, head[WORK_SIZE])
     f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
     J, X = window(rest, 0, m * nv), window(rest, m * nv, m * nv)
-    given = floats_at(force, nv)
+    efforts = floats_at(force, nv)
     place, speed = floats_at(q, head[views.NQ]), floats_at(v, nv)
     for i in range(nv):
-        f[i], trial[i] = given[i], 0.0
+        f[i], trial[i] = efforts[i], 0.0
+    given = head[GIVEN]
+    if given >= 0:
+        f[given] = 0.0
     parts.weigh(address, memory, place, speed, trial, 1.0, rows, wrench, f)
     parts.observe(address, memory, place, speed, rows)
     for i in range(n):
@@ -138,20 +154,25 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     chosen += heavy
     function = tree_function(head, motion.ACCELERATE)
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
+    if given >= 0:
+        efforts[given] = trial[given] - f[given]
+        if head[NU] > nv:
+            efforts[given] -= share_at_given(head, rest)[0]
     if chosen > 0:
-        _call_solve(head[SOLVE], (robot, work, t, q, v, extra, h, size, chosen, a))
+        _call_solve(head[SOLVE], (robot, work, t, q, v, force, extra, h, size, chosen, a))
     return 0
 
 
-#: (robot, work, t, q, v, extra, h, size, n, a): 0
-_SOLVE_SIGNATURE = f"int64({'int64, ' * 2}float64, {'int64, ' * 3}float64, float64, int64, int64)"
+#: (robot, work, t, q, v, force, extra, h, size, n, a): 0
+_SOLVE_SIGNATURE = f"int64({'int64, ' * 2}float64, {'int64, ' * 4}float64, float64, int64, int64)"
 _call_solve = caller(_SOLVE_SIGNATURE)
 
 
 @callback(_SOLVE_SIGNATURE)
-def solve_rows(robot, work, t, q, v, extra, h, size, n, a):
+def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
     """Let the n rows J that `accelerate` chose, weighed, act on accelerations a (nv,) that were found without
-    them; size: of the forces. A function of its own: forward dynamics has no rows without masses."""
+    them, and on the effort in `force` that a prescribed motion takes; size: of the forces. A function of its
+    own: forward dynamics has no rows without masses."""
     head = header_of(robot_of(robot))
     nv, m = head[views.NV], most_rows(head)
     _, _, _, vectors, _, rest = own_work(head, work)
@@ -159,16 +180,20 @@ def solve_rows(robot, work, t, q, v, extra, h, size, n, a):
     J, X, a = window(rest, 0, m * nv), window(rest, m * nv, m * nv), floats_at(a, nv)
     G = window(rest, 2 * m * nv, n * n).reshape(n, n)
     weights = tail(rest, 2 * m * nv + m * m)
-    z = window(weights, m, n)
-    function = tree_function(head, motion.ACCELERATE)
+    z, taken = window(weights, m, n), window(weights, 2 * m, n)
+    function, given, efforts = tree_function(head, motion.ACCELERATE), head[GIVEN], floats_at(force, nv)
+    before = trial[given] if given >= 0 else 0.0
     for i in range(n):
         answer = window(X, i * nv, nv)
         for k in range(nv):
             trial[k] = f[k] + size * J[i * nv + k]
+            answer[k] = a[k]
         arguments = (robot, work, t, q, v, address_of(trial), extra, h, address_of(answer))
         motion.call_accelerate(function, arguments)
         for k in range(nv):
             answer[k] = (answer[k] - a[k]) / size
+        if given >= 0:
+            taken[i] = (trial[given] - before) / size - J[i * nv + given]
     for i in range(n):
         z[i] = 0.0
         for k in range(nv):
@@ -188,6 +213,8 @@ def solve_rows(robot, work, t, q, v, extra, h, size, n, a):
     for i in range(n):
         for k in range(nv):
             a[k] -= weights[i] * z[i] * X[i * nv + k]
+        if given >= 0:
+            efforts[given] -= weights[i] * z[i] * taken[i]
     return 0
 
 
@@ -234,17 +261,21 @@ def exert(robot, work, q, effort, force):
     address = robot_of(robot)
     head = header_of(address)
     nv, places, forces = head[views.NV], floats_at(q, head[views.NQ]), floats_at(force, head[views.NV])
-    rows, _, wrench, vectors, _, _ = own_work(head, work)
+    rows, _, wrench, vectors, _, rest = own_work(head, work)
     still, memory = window(vectors, 0, nv), floats_at(work, head[WORK_SIZE])
     for i in range(nv):
         still[i] = 0.0
         forces[i] += floats_at(effort, nv)[i]
+    given = head[GIVEN]
+    before = forces[given] if given >= 0 else 0.0
     parts.observe(address, memory, places, still, rows)
     for i in range(head[COUNT]):
         driven = row_of(head, i)[DRIVEN_BY]
         if driven >= 0:
             share = floats_at(effort + 8 * (nv + driven), 1)[0]
             carry_line(address, memory, rows, i, share, wrench, forces)
+    if given >= 0:
+        share_at_given(head, rest)[0] = forces[given] - before
     return 0
 
 

@@ -44,6 +44,7 @@ from .views import (
     DRIVEN_BY,
     ENERGY,
     EXERT,
+    GIVEN,
     HAS_MASS,
     HEAVY,
     INERTIA,
@@ -192,24 +193,24 @@ def bias_terms(head, work, q, v, out):
     memory, terms = floats_at(work, words[SIZE]), floats_at(out, 5 * nv)
     place, speed = floats_at(q, nq), floats_at(v, nv)
     force = room_of(address, memory)[3]
-    elastic, damping, last = window(terms, 2 * nv, nv), window(terms, 3 * nv, nv), window(terms, 4 * nv, nv)
-    # the last part is what acts from outside: its place serves as a velocity of zero for a while
+    elastic, damping = window(terms, 2 * nv, nv), window(terms, 3 * nv, nv)
+    still = window(jacobians_of(address, memory), 0, nv)
     for i in range(nv):
-        last[i] = 0.0
+        still[i] = 0.0
     force_of(address, memory, place, speed, force)
     for i in range(nv):
         damping[i] -= force[i]
-    force_of(address, memory, place, last, force)
+    force_of(address, memory, place, still, force)
     for i in range(nv):
         damping[i] += force[i]
         elastic[i] -= force[i]
         force[i] = 0.0
     if header_of(address)[HEAVY] > 0:
-        take(address, memory, place, speed, last, 0.0, force)
+        take(address, memory, place, speed, still, 0.0, force)
         for i in range(nv):
             terms[i] -= force[i]
             force[i] = 0.0
-        take(address, memory, place, last, last, 1.0, force)
+        take(address, memory, place, still, still, 1.0, force)
         for i in range(nv):
             terms[nv + i] -= force[i]
     return 0
@@ -371,6 +372,11 @@ def forward_dynamics_one(head, q, v, tau, a):
         extra[i] = 0.0
     for i in range(nv):
         force[i] = tau[i] if nu == nv else 0.0
+    given = header[GIVEN]
+    if given >= 0:
+        if tau[given] != 0.0:
+            return BAD_SHAPE  # the general way says what is wrong
+        a[given] = 0.0
     steps, memory, place = motion.table_at(header[STEPS]), header[WORK] + 8 * (nv + nu), address_of(q)
     motion.call_prepare(steps[motion.PREPARE], (head, memory))
     if nu > nv:

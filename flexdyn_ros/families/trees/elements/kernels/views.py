@@ -26,7 +26,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
 
 #: words behind those of the tree; functions are addresses: those of the tree alone, then the layer's own
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 21
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 22
 (
     COUNT,
     TABLE,
@@ -49,6 +49,7 @@ ELEMENTS_HEADER = FLEXIBLE_HEADER + 21
     SOLVE,
     EXERT,
     WORK,  # of forward dynamics of a single state: nv + nu numbers, then those of a step
+    GIVEN,  # index in v of the prescribed coordinate, -1: none
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
 
 # columns of an element in TABLE: nodes of its frames, where its numbers begin, which effort drives it (-1:
