@@ -113,7 +113,7 @@ class Page:
         return (self.page.evaluate("window.drawn") - before) / (time.monotonic() - began)
 
     def settle(self, patience: float = PATIENCE) -> None:
-        """Wait until the page stands still: five pictures in a row are equal, and at least a second has passed."""
+        """Wait until the page stands still, at least a second: five pictures in a row are equal."""
         import numpy as np
 
         shots = [self.screenshot()]

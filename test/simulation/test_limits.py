@@ -46,3 +46,11 @@ def test_the_picture_shows_the_limit_that_was_passed(fallen):
     ]
     assert [line.get_ydata()[0] for line in dotted if line.get_ydata()[0] == 0.5] == [0.5]
     assert "dop853, rtol 1e-06" in axes.figure.get_suptitle()
+
+
+def test_a_run_says_which_coordinates_left_their_limits():
+    arm = flexdyn_ros.load("seven_joint_arm")
+    fallen, short = (flexdyn_ros.simulate(arm, seconds) for seconds in (1.0, 0.01))
+    assert "4 coordinates left their limits: wrist_pitch at 0.028 s, elbow_pitch at" in repr(fallen)
+    assert "4 coordinates left their limits" in fallen._repr_html_()
+    assert "limits" not in repr(short)
