@@ -71,9 +71,9 @@ class Samples:
 
     @property
     def by_method(self) -> str:
-        """The method with what sets its accuracy: "dop853, rtol 1e-06", "rk4, steps of 1 ms"."""
+        """The method with what sets its accuracy: "dop853, rtol 1e-6", "rk4, steps of 1 ms"."""
         if self.rtol:
-            return f"{self.method}, rtol {self.rtol:g}"
+            return f"{self.method}, rtol {self.rtol:g}".replace("e-0", "e-")
         return f"{self.method}, {'steps of' if self.is_fixed else 'samples every'} {1e3 * self.dt:g} ms"
 
     # ---- columns ----

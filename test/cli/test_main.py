@@ -176,7 +176,7 @@ def test_simulate_writes_table_picture_and_files(pendulum, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert "hinge" in run.stdout
-    assert "x real time, dop853, rtol 1e-06); energy error" in run.stdout
+    assert "x real time, dop853, rtol 1e-6); energy error" in run.stdout
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     trajectory = flexdyn_ros.Trajectory.load(saved)
     assert trajectory.q[0, 0] == 0.5

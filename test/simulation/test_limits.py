@@ -45,7 +45,7 @@ def test_the_picture_shows_the_limit_that_was_passed(fallen):
         line for line in axes.get_lines() if len(set(line.get_ydata())) == 1 and len(line.get_ydata()) == 2
     ]
     assert [line.get_ydata()[0] for line in dotted if line.get_ydata()[0] == 0.5] == [0.5]
-    assert "dop853, rtol 1e-06" in axes.figure.get_suptitle()
+    assert "dop853, rtol 1e-6" in axes.figure.get_suptitle()
 
 
 def test_a_run_says_which_coordinates_left_their_limits():
