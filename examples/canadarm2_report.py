@@ -216,7 +216,7 @@ def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> Non
     table.add_row("largest joint rate \\[rad/s]", *(f"{np.abs(r.joints(r.v)).max():.4f}" for r in runs))
     table.add_row("largest joint torque \\[N m]", *(f"{np.abs(r.joints(r.tau)).max():.0f}" for r in runs))
     table.add_row(
-        "residual vibration, tip of boom 2 \\[mm]", *(f"{1e3 * residual(r):.2f}" for r in runs[:2]), "-"
+        "residual vibration of the tip \\[mm]", *(f"{1e3 * residual(r):.2f}" for r in runs[:2]), "-"
     )
     console.print(table)
     if shaped.missed or unshaped.missed:
