@@ -84,6 +84,12 @@ def test_code_fits_its_column(page):
     assert wide == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=name_of)
+def test_comments_of_code_have_lines_of_their_own(page):
+    lines = [line for block in blocks(page) if block.language for line in block.text.splitlines()]
+    assert [line for line in lines if re.match(r"[^#'\"]*\S\s+# \w|.*[\w)\]'\"]\s{2,}# \w", line)] == []
+
+
 #: pages for users: what was measured when is told in docs/acceptance.md
 OF_USERS = [
     *EXECUTED,
