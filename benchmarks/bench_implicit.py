@@ -24,8 +24,8 @@ from implicit_methods import ROS34PW2, ROS34PW3, GeneralisedAlpha, WMethod, run
 from implicit_robots import CASES, Case, MovedRobot
 
 from flexdyn_ros.numerics.stepping import controlled, extrapolated, places
-from flexdyn_ros.simulation import Stepper
-from flexdyn_ros.simulation.plots.style import COLOURS, SIZES, styled
+from flexdyn_ros.simulation import Stepper, figure_style
+from flexdyn_ros.simulation.plots.style import COLOURS
 from flexdyn_ros.simulation.steps.stiffness import allowed_errors
 
 WANTED = (1e-3, 1e-5, 1e-7)
@@ -58,7 +58,7 @@ QUICK = ("rigid arm, damped", "soft arm")
 
 
 class Measured(NamedTuple):
-    """Largest error of a run over the excursion, its passes, its tolerance."""
+    """Largest error of a run / motion range, its passes, its tolerance."""
 
     error: float
     passes: int
@@ -212,23 +212,20 @@ def draw(results: dict[str, dict[str, Points]], path: Path) -> None:
 
     marks = dict(zip((*OURS, *CANDIDATES), "os^vDP", strict=True))
     rows = -(-len(results) // 2)
-    with styled(SIZES["screen"]):
-        figure, axes = pyplot.subplots(
-            rows, 2, figsize=(7.2, 2.1 * rows + 0.8), sharex=True, squeeze=False, layout="constrained"
-        )
+    with matplotlib.rc_context(figure_style()):
+        figure, axes = pyplot.subplots(rows, 2, figsize=(7.2, 2.1 * rows + 0.8), sharex=True, squeeze=False)
         for axis, (name, found) in zip(axes.flat, results.items()):
             for colour, (method, mark) in zip(COLOURS, marks.items()):
                 points = [(e, n) for e, n, _ in found[method] if ENOUGH / 10.0 < e < 1.0]
                 if points:
                     style = "--" if method == "dop853" else "-"
                     axis.loglog(*zip(*points), style, marker=mark, ms=3, color=colour, label=method)
-            axis.set_title(f"{name}:\n{CASES[name].about}", fontsize=10)
-            axis.grid(alpha=0.3)
+            axis.set_title(f"{name}:\n{CASES[name].about}")
         axes.flat[0].set_xlim(1.0, ENOUGH / 10.0)
         for axis in axes[:, 0]:
-            axis.set_ylabel("passes")
+            axis.set_ylabel("evaluations")
         for axis in axes[-1]:
-            axis.set_xlabel("largest error over the excursion")
+            axis.set_xlabel("largest error / motion range")
         handles = {h.get_label(): h for axis in axes.flat for h in axis.get_legend_handles_labels()[0]}
         figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3)
         figure.savefig(path)

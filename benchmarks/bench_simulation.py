@@ -25,8 +25,9 @@ import program
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning, SimulationError
-from flexdyn_ros.simulation import Stepper
+from flexdyn_ros.simulation import Stepper, figure_style
 from flexdyn_ros.simulation.plan import make_plan
+from flexdyn_ros.simulation.plots.style import COLOURS
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
 from flexdyn_ros.simulation.steps.stepper import METHODS
 
@@ -116,7 +117,7 @@ def run_by(robot: flexdyn_ros.Robot, span: float, method: str, knob: float):
 
 
 def precision(quick: bool) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """By robot and method: (largest error of a coordinate over its excursion, processor time [s])."""
+    """By robot and method: (largest error of a coordinate / motion range, processor time [s])."""
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name, span in SPANS.items():
         robot = flexdyn_ros.load(name)
@@ -188,7 +189,8 @@ def draw(found: dict[str, dict[str, list[tuple[float, float]]]], path: Path) -> 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 3, figsize=(11, 6.5), sharey=True, layout="constrained")
+    pyplot.style.use(figure_style())
+    figure, axes = pyplot.subplots(2, 3, figsize=(9.5, 6), sharey=True)
     marks = dict(zip((*CONTROLLED, *FIXED, *BY_SCIPY), "osD^v<>", strict=True))
     for axis, (name, methods) in zip(axes.flat, found.items()):
         for i, (method, mark) in enumerate(marks.items()):
@@ -197,14 +199,15 @@ def draw(found: dict[str, dict[str, list[tuple[float, float]]]], path: Path) -> 
                 error, spent = zip(*((max(e, 1e-14), t) for e, t in points))
                 label = f"{method} (scipy)" if method in BY_SCIPY else method
                 style = "--" if method in BY_SCIPY else "-"
-                axis.loglog(error, 1e3 * np.array(spent), style, marker=mark, color=f"C{i}", label=label)
-        axis.set_title(f"{name}, {SPANS[name]:g} s", fontsize=10)
+                axis.loglog(
+                    error, 1e3 * np.array(spent), style, marker=mark, color=COLOURS[i], ms=4, label=label
+                )
+        axis.set_title(f"{name}, {SPANS[name]:g} s")
         axis.set_xlim(10.0, 1e-12)
-        axis.grid(alpha=0.3)
     for axis in axes[:, 0]:
         axis.set_ylabel("processor time [ms]")
     for axis in (*axes[1, :2], axes[0, 2]):
-        axis.set_xlabel("largest error of a coordinate over its excursion")
+        axis.set_xlabel("largest error / motion range")
     axes.flat[-1].axis("off")
     handles = {h.get_label(): h for axis in axes.flat for h in axis.get_legend_handles_labels()[0]}
     axes.flat[-1].legend(handles.values(), handles.keys(), loc="center")

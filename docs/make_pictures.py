@@ -24,18 +24,17 @@ from PIL import Image  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.view import Viewer, aim, picture  # noqa: E402
+from flexdyn_ros.view.kept import annotated, written_on  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 960, 600
 
 
 def canadarm2(robot: Any) -> np.ndarray:
-    """Held out and lifted, the booms bent far beyond what they may, as if magnified."""
+    """Held out and lifted, bent by its weight."""
     q = robot.neutral()
     set_named(robot, q, shoulder_pitch=-0.75, elbow_pitch=1.15, wrist_pitch=0.5)
-    bent = {"boom_1/bending_z/1": -1.3, "boom_2/bending_z/1": -1.9, "boom_2/bending_y/1": 0.5}
-    set_named(robot, q, **bent)
-    return q
+    return robot.static_equilibrium(q, hold="joints").q
 
 
 def soft_arm_3(robot: Any) -> np.ndarray:
@@ -66,18 +65,20 @@ def boom_on_cylinder(robot: Any) -> np.ndarray:
 
 
 class Scene(NamedTuple):
-    """A picture: robot, pose, what colours it, from where, share of the height that is looked at."""
+    """A picture: robot, pose, what colours it, from where, share of the height that is looked at, factor of
+    deformations."""
 
     robot: str
     pose: Callable[[Any], np.ndarray]
     colour: str
     preset: str
     closer: float
+    magnification: float = 1.0
 
 
 SCENES = (
     Scene("soft_arm_3", soft_arm_3, "displacement", "corner", 0.85),
-    Scene("canadarm2", canadarm2, "moment", "corner", 0.72),
+    Scene("canadarm2", canadarm2, "moment", "corner", 0.95, 3.0),
     Scene("mobile_arm", mobile_arm, "moment", "corner", 0.78),
     Scene("stewart_1t", stewart_1t, "none", "corner", 0.74),
     Scene("seven_joint_arm", seven_joint_arm, "none", "corner", 0.85),
@@ -87,13 +88,14 @@ SCENES = (
 
 class Take(NamedTuple):
     """A part of the moving picture: robot, poses over a period (0 to 1), colours, share of the height that is
-    looked at, and its place: row, first column, columns."""
+    looked at, its place (row, first column, columns), and its title."""
 
     robot: str
     poses: Callable[[Any], Callable[[float], np.ndarray]]
     colour: str
     closer: float
     place: tuple[int, int, int]
+    title: str
 
 
 def swinging(robot: Any) -> Callable[[float], np.ndarray]:
@@ -137,11 +139,11 @@ def standing(robot: Any) -> Callable[[float], np.ndarray]:
 
 
 TAKES = (
-    Take("canadarm2", swinging, "moment", 0.62, (0, 0, 3)),
-    Take("mobile_arm", rolling, "moment", 0.6, (0, 3, 3)),
-    Take("soft_arm_3", breathing, "displacement", 0.55, (1, 0, 2)),
-    Take("stewart_1t", standing, "none", 0.8, (1, 2, 2)),
-    Take("seven_joint_arm", reaching, "none", 0.9, (1, 4, 2)),
+    Take("canadarm2", swinging, "moment", 0.62, (0, 0, 3), "modes 1 and 2 of Canadarm2, amplitude magnified"),
+    Take("mobile_arm", rolling, "moment", 0.6, (0, 3, 3), "mobile manipulator on a sine road"),
+    Take("soft_arm_3", breathing, "displacement", 0.55, (1, 0, 2), "soft continuum arm"),
+    Take("stewart_1t", standing, "none", 0.8, (1, 2, 2), "Stewart platform"),
+    Take("seven_joint_arm", reaching, "none", 0.9, (1, 4, 2), "rigid manipulator"),
 )
 #: of the moving picture: frames, milliseconds a frame, pixels of a row and of a column, colours
 FRAMES, PERIOD, ROW, COLUMN, COLOURS = 32, 75, 260, 160, 200
@@ -159,14 +161,19 @@ def taken(chrome: Any, scene: Scene, port: int) -> np.ndarray:
     viewer = Viewer(robot, port=port)
     try:
         page = Page(chrome, viewer.port, WIDTH, HEIGHT)
-        viewer.panels.look.colouring.value = scene.colour
+        look = viewer.panels.look
+        look.colouring.value = scene.colour
+        if look.magnification is not None:
+            look.magnification.value = scene.magnification
         viewer.restart_colours()
         viewer.pose(scene.pose(robot))
         (client,) = viewer.server.get_clients().values()
         low, high = viewer.shown.bounds(viewer.q)
         aim(client.camera, scene.preset, low, high, beside_panel=False, closer=scene.closer)
         page.page.wait_for_timeout(3000)
-        return imageio.imread(picture(client))[..., :3]
+        with viewer.unlabelled():
+            page.page.wait_for_timeout(1000)
+            return annotated(viewer, client, imageio.imread(picture(client))[..., :3])
     finally:
         viewer.close()
 
@@ -191,7 +198,8 @@ def filmed(chrome: Any, take: Take, port: int) -> list[np.ndarray]:
             viewer.pose(poses(i / FRAMES))
             client.flush()
             page.page.wait_for_timeout(120)
-            frames.append(client.get_render(2 * ROW, 2 * width, transport_format="jpeg")[..., :3])
+            frame = client.get_render(2 * ROW, 2 * width, transport_format="jpeg")[..., :3]
+            frames.append(written_on(frame, take.title, take.colour, viewer.scale[1]))
         return [f.reshape(ROW, 2, width, 2, 3).mean(axis=(1, 3)).round().astype(np.uint8) for f in frames]
     finally:
         viewer.close()

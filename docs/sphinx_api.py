@@ -1,6 +1,7 @@
-"""Extension of the site: tables of contents of the Python reference, and names in the text that lead to it.
+"""Extension of the site: summary tables and examples of the Python reference, names in the text as links.
 
-`autodoc` gets a summary table for every module and every larger class; names of functions, classes, methods
+`autodoc` gets a summary table for every module and every larger class, and the example of every function
+from api/examples.txt; names of functions, classes, methods
 and commands that pages write as code become links.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -21,6 +23,8 @@ INTERNALS = frozenset(
 MANY = 6
 #: pages on which `simulate` and `check` are commands, not functions
 OF_COMMANDS = ("docs/command", "docs/command_reference")
+#: name of a function, then its example as an interactive session; `np` and `flexdyn_ros` are imported
+EXAMPLES = Path(__file__).parent / "api" / "examples.txt"
 LINKED = {"function", "class", "exception", "method"}
 
 
@@ -45,6 +49,20 @@ def add_summary(app: object, what: str, name: str, thing: Any, options: object, 
         owner = "" if what == "module" else f"~{name.rpartition('.')[2]}."
         rows = [f"   {owner}{one}" for one in sorted(members, key=str.lower)]
         lines += ["", ".. autosummary::", "   :nosignatures:", "", *rows, ""]
+
+
+def examples() -> dict[str, str]:
+    """The example of every public function and method, by its full name."""
+    parts = re.split(r"\n{2,}", EXAMPLES.read_text(encoding="utf-8").strip())
+    return {name: session for name, _, session in (part.partition("\n") for part in parts)}
+
+
+def add_example(app: Any, what: str, name: str, thing: Any, options: object, lines: list[str]) -> None:
+    """Append the example of a function or method."""
+    session = examples().get(name)
+    if session is not None:
+        app.env.note_dependency(str(EXAMPLES))
+        lines += ["", ".. rubric:: Example", "", *session.splitlines(), ""]
 
 
 def _is_described(thing: Any) -> bool:
@@ -131,5 +149,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skip_members)
     # after napoleon, which reads sections of the docstring
     app.connect("autodoc-process-docstring", add_summary, priority=900)
+    app.connect("autodoc-process-docstring", add_example, priority=900)
     app.connect("doctree-resolved", link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,6 +22,7 @@ import numpy as np
 from canadarm2_report import (
     BLUE,
     BOOM,
+    GREEN,
     JOINTS,
     RED,
     Y_COLOUR,
@@ -36,6 +37,8 @@ from rich.table import Table
 
 import flexdyn_ros
 
+#: of several curves: colours of the style of all figures, dashes
+COLOURS, DASHES = ("C0", "C1", "C2", "C3", "C4"), ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
 RELEASE = (-0.6, 1.0, -0.4, 0.3, 0.0)
 DURATION = 3.0
 OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
@@ -62,13 +65,13 @@ RIGID_PRESET = {"formulation": {"flexible": False, "rotary_inertia": "paper"}}
 
 #: from the source's equations to ours, one change at a time
 STEPS = (
-    ("source: affine frames", PRESET),
+    ("Zhang (2009): affine frames", PRESET),
     (
         "rotary inertia of rotated sections",
         PRESET | {"formulation": PRESET["formulation"] | {"rotary_inertia": "consistent"}},
     ),
-    ("frames that are rotations (so3)", {"formulation": {"stiffening": "none"}, "links": PRESET["links"]}),
-    ("ours: shortening of bent booms", {"links": PRESET["links"]}),
+    ("section frames that are rotations", {"formulation": {"stiffening": "none"}, "links": PRESET["links"]}),
+    ("this implementation: foreshortening", {"links": PRESET["links"]}),
 )
 Lines = Sequence[tuple[str, np.ndarray, str, str]]
 
@@ -128,14 +131,14 @@ def draw(
     folder.mkdir(parents=True, exist_ok=True)
     figure, (axis,) = axes_of(1, columns=1, size=(6.4, 3.6))
     for text, values, colour, style in lines:
-        axis.plot(t, values, style, lw=1.3, color=colour, label=text)
-    axis.set_title(title, fontsize=10, loc="left")
+        axis.plot(t, values, linestyle=style, color=colour, label=text)
+    axis.set_title(title)
     axis.set_ylabel(label)
     axis.set_xlim(t[0], t[-1])
     if len(lines) > 1:
-        axis.legend(frameon=False, fontsize=8)
+        axis.legend()
     for form in formats:
-        figure.savefig(folder / f"{name}.{form}", dpi=130)
+        figure.savefig(folder / f"{name}.{form}")
     plt.close(figure)
     header = ",".join(["time [s]", *(f"{text} {label}".replace(",", ";") for text, *_ in lines)])
     table = np.column_stack([t, *(values for _, values, *_ in lines)])
@@ -156,7 +159,8 @@ def source_figure(number: int) -> tuple[str, str, Lines]:
     if number < 9:
         prefix, unit = ("d", "m/s") if number == 8 else ("", "m")
         what = "Bending rate" if number == 8 else "Bending"
-        lines = [(f"{x}", tip[prefix + x], c, "-") for x, c in (("z", Z_COLOUR), ("y", Y_COLOUR))]
+        shown = (("z", Z_COLOUR, "--"), ("y", Y_COLOUR, "-"))
+        lines = [(x, tip[prefix + x], colour, style) for x, colour, style in shown]
         return f"{what} of the tip of boom 2", f"[{unit}]", lines
     if number == 9:
         return "Twist of the tip of boom 2", "[rad]", [("twist", tip["twist"], BLUE, "-")]
@@ -184,10 +188,9 @@ def formulations(console: Console, folder: Path, formats: Sequence[str]) -> None
     """The source's equations beside ours, and which change parts them."""
     runs = [(name, fall(options, DURATION, rtol=1e-8, dt=5e-3)) for name, options in STEPS]
     rows = [(name, wrist_yaw(run)) for name, run in runs]
-    colours = ("#000000", "#E69F00", "#56B4E9", BLUE)
-    lines = [(n, w, c, s) for (n, w), c, s in zip(rows, colours, ("-", "--", ":", "-"), strict=True)]
-    title = "The source's equations and ours, one mode per field"
-    draw(folder, "formulations", formats, title, "$\\omega_4$ [rad/s]", runs[0][1].t, lines)
+    lines = [(n, w, c, s) for (n, w), c, s in zip(rows, COLOURS, DASHES, strict=False)]
+    title = "Equations of Zhang (2009) and this implementation, one mode per field"
+    draw(folder, "formulations", formats, title, "wrist yaw rate [rad/s]", runs[0][1].t, lines)
     print_differences(console, "From the source's equations to ours: what each change does", rows)
     source, ours = runs[0][1], runs[-1][1]
     early = source.t <= 2.0
@@ -209,10 +212,10 @@ def convergence(console: Console, folder: Path, formats: Sequence[str]) -> None:
     """More modes, and shorter steps."""
     fixed = {"method": "rosenbrock", "dt": 1e-3}
     by_modes = [(f"{n} per field", fall(modes(n, n), DURATION, **fixed)) for n in (1, 2, 3, 4, 5)]
-    colours = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#000000")
-    lines = [(n, wrist_yaw(run), c, "-") for (n, run), c in zip(by_modes, colours, strict=True)]
+    curves = zip(by_modes, COLOURS, DASHES, strict=False)
+    lines = [(n, wrist_yaw(run), c, s) for (n, run), c, s in curves]
     title = "Convergence in the number of modes"
-    draw(folder, "convergence_modes", formats, title, "$\\omega_4$ [rad/s]", by_modes[0][1].t, lines)
+    draw(folder, "convergence_modes", formats, title, "wrist yaw rate [rad/s]", by_modes[0][1].t, lines)
     rows = [(name, wrist_yaw(run)) for name, run in by_modes]
     print_differences(console, "More modes, each beside the row before it", rows)
     best = fall({}, DURATION, rtol=1e-10, dt=5e-3)
@@ -229,8 +232,8 @@ def convergence(console: Console, folder: Path, formats: Sequence[str]) -> None:
     table.add_row("dop853, rtol 1e-7 (the figures)", f"{error:.2e}")
     console.print(table)
     steps = ("5 ms", "2.5 ms", "1.25 ms", "0.625 ms", "0.3125 ms")
-    lines = [(n, e, c, "-") for n, e, c in zip(steps, errors, colours, strict=True)]
-    title = "Error of rosenbrock's steps beside dop853 at rtol 1e-10"
+    lines = [(n, e, c, s) for n, e, c, s in zip(steps, errors, COLOURS, DASHES, strict=False)]
+    title = "Error of rosenbrock, reference dop853 with rtol 1e-10"
     draw(folder, "convergence_steps", formats, title, "error of $\\omega_4$ [rad/s]", best.t, lines)
 
 
@@ -239,13 +242,13 @@ def torsion(console: Console, folder: Path, formats: Sequence[str]) -> None:
     settings = {"rtol": 1e-8, "dt": 5e-3}
     runs = (fall({}, DURATION, **settings), fall(modes(3, 0), DURATION, **settings))
     lines = [
-        ("booms bend and twist", wrist_yaw(runs[0]), BLUE, "-"),
-        ("booms bend only", wrist_yaw(runs[1]), "#E69F00", "-"),
-        ("rigid", wrist_yaw(arms()[1]), RED, "--"),
+        ("bending and torsion", wrist_yaw(runs[0]), BLUE, "-"),
+        ("bending only", wrist_yaw(runs[1]), GREEN, ":"),
+        ("rigid booms", wrist_yaw(arms()[1]), RED, "--"),
     ]
-    draw(folder, "torsion", formats, "The effect of torsion", "$\\omega_4$ [rad/s]", runs[0].t, lines)
+    draw(folder, "torsion", formats, "Effect of torsion", "wrist yaw rate [rad/s]", runs[0].t, lines)
     rows = [("without torsion", wrist_yaw(runs[1])), ("with torsion", wrist_yaw(runs[0]))]
-    print_differences(console, "What torsion does", rows)
+    print_differences(console, "Effect of torsion", rows)
 
 
 def printed(console: Console, folder: Path, formats: Sequence[str]) -> None:
@@ -261,7 +264,7 @@ def motion(console: Console, folder: Path, formats: Sequence[str]) -> None:
         f"kinetic energy, {flexible.real_time_factor:.2f} times real time",
         highlight=False,
     )
-    title = "Canadarm2 released on the ground: three modes per field, full stiffening"
+    title = "Canadarm2 released under gravity, three modes per field"
     folder.mkdir(parents=True, exist_ok=True)
     for form in formats:
         draw_motion(folder.with_name(f"{folder.name}.{form}"), title, flexible, rigid)

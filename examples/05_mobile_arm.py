@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import flexdyn_ros
+from flexdyn_ros.simulation import figure_style
 
 #: absolute link angles at the start [deg], torques of shoulder and elbow [N m]; assumed where the source is
 #: silent
@@ -142,11 +143,12 @@ def tip_height(robot, run):
 
 def draw(found, scenario):
     """Figures 3 to 9 of the source, from our simulations."""
-    figure, axes = plt.subplots(4, 2, figsize=(11, 12), layout="constrained")
+    plt.style.use(figure_style())
+    figure, axes = plt.subplots(4, 2, figsize=(9, 10.5))
     panels = axes.ravel()
     for name, (robot, run, angles, _, _) in found.items():
         panels[0].plot(run.t, tip_height(robot, run), label=name)
-        panels[1].plot(run.t[1:], run.tau[1:, 0], label=name, lw=0.8)
+        panels[1].plot(run.t[1:], run.tau[1:, 0], label=name)
         panels[2].plot(run.t, np.degrees(angles[0]), label=name)
         panels[3].plot(run.t, np.degrees(angles[1]), label=name)
     titles = (
@@ -156,18 +158,18 @@ def draw(found, scenario):
         "6: angle of link 4 [deg]",
     )
     for panel, title in zip(panels, titles):
-        panel.set_title(title, loc="left", fontsize=10)
-        panel.legend(fontsize=8)
+        panel.set_title(title)
+        panel.legend()
     _, run, (th3, _), (rate, _), (bend, _) = found["flexible"]
     for values, label in ((th3, "th3 [rad]"), (rate / 10, "th3' / 10"), (bend / 1e4, "th3'' / 1e4")):
-        panels[4].plot(run.t, values, lw=0.8, label=label)
+        panels[4].plot(run.t, values, label=label)
     panels[5].plot(run.t, run["link_1/bending_z/2"])
     for name in ("axial/1", "bending_z/1", "bending_z/2"):
         scale = 1e4 if name == "axial/1" else 1.0
         label = name + (" x 1e4" if scale > 1.0 else "")
-        panels[6].plot(run.t, scale * run[f"link_2/{name}"], lw=0.8, label=label)
+        panels[6].plot(run.t, scale * run[f"link_2/{name}"], label=label)
     for name, (robot, r, *_) in found.items():
-        panels[7].plot(r.t, robot.wheel_forces(r.q, r.v).normal[:, 0], lw=0.8, label=f"rear, {name}")
+        panels[7].plot(r.t, robot.wheel_forces(r.q, r.v).normal[:, 0], label=f"rear, {name}")
     rest = (
         "7: motion of link 3, flexible",
         "8: tip slope of link 3 [rad]",
@@ -175,9 +177,9 @@ def draw(found, scenario):
         "ground force [N]",
     )
     for panel, title in zip(panels[4:], rest):
-        panel.set_title(title, loc="left", fontsize=10)
+        panel.set_title(title)
     for panel in (panels[4], panels[6], panels[7]):
-        panel.legend(fontsize=8)
+        panel.legend()
     for panel in axes[-1]:
         panel.set_xlabel("time [s]")
     figure.suptitle(f"Wheeled flexible arm, scenario {scenario}")
@@ -185,7 +187,7 @@ def draw(found, scenario):
         "05_mobile_arm.png" if scenario == "default" else f"05_mobile_arm_{scenario}.png"
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path)
     return path
 
 

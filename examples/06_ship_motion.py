@@ -10,7 +10,7 @@ import numpy as np
 
 import flexdyn_ros
 from flexdyn_ros.control import computed_torque
-from flexdyn_ros.simulation import FusedHydraulics, Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper, figure_style
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -72,14 +72,15 @@ print(f"largest error: {1e3 * abs(error[:, 3:]).max():.2f} mm, {np.degrees(abs(e
 print(f"leg forces {force.min():.0f} to {force.max():.0f} N")
 print(f"pressures {min(bore.min(), rod.min()) / 1e5:.1f} to {max(bore.max(), rod.max()) / 1e5:.1f} bar")
 
-figure, axes = plt.subplots(4, 1, figsize=(8, 10), sharex=True, layout="constrained")
+plt.style.use(figure_style())
+figure, axes = plt.subplots(4, 1, figsize=(8, 9), sharex=True)
 target = np.array([robot.difference(home, ship(x)[0]) for x in t])
 axes[0].plot(t, np.degrees(target[:, 0]), label="roll [deg]")
 axes[0].plot(t, np.degrees(target[:, 1]), label="pitch [deg]")
 axes[0].plot(t, 100 * target[:, 5], label="heave [cm]")
-axes[0].set_ylabel("asked for")
+axes[0].set_ylabel("commanded motion")
 axes[1].plot(t, 1e3 * error[:, 3:], label=["x [mm]", "y [mm]", "z [mm]"])
-axes[1].plot(t, 1e3 * error[:, :3], "--", label=["roll [mrad]", "pitch [mrad]", "yaw [mrad]"])
+axes[1].plot(t, 1e3 * error[:, :3], label=["roll [mrad]", "pitch [mrad]", "yaw [mrad]"])
 axes[1].set_ylabel("pose error")
 axes[2].plot(t, force / 1e3, label=robot.effort_names)
 axes[2].set_ylabel("force on the rod [kN]")
@@ -87,9 +88,8 @@ axes[3].plot(t, bore[:, 0] / 1e5, label="leg_1, bore side")
 axes[3].plot(t, rod[:, 0] / 1e5, label="leg_1, rod side")
 axes[3].set(ylabel="pressure [bar, absolute]", xlabel="time [s]")
 for ax in axes:
-    ax.legend(ncols=6, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    ax.grid(alpha=0.3)
+    ax.legend(ncols=6, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     ax.margins(x=0.01)
 OUT.mkdir(parents=True, exist_ok=True)
-figure.savefig(OUT / "06_ship_motion.png", dpi=110)
+figure.savefig(OUT / "06_ship_motion.png")
 print(f"picture: {OUT / '06_ship_motion.png'}")

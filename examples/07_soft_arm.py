@@ -20,6 +20,7 @@ import numpy as np
 
 import flexdyn_ros
 from flexdyn_ros.robot import set_batch_threads
+from flexdyn_ros.simulation import figure_style
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
 SECTION = '<section preset="bai2022"{more}/>'
@@ -40,7 +41,7 @@ def arm(damping=15.0, gravity=-10.0, nodes=8, **formulation):
 def save(name, figure, columns):
     """Picture and CSV of a study; columns: mapping from heading to numbers (n,)."""
     OUT.mkdir(parents=True, exist_ok=True)
-    figure.savefig(OUT / f"{name}.png", dpi=110)
+    figure.savefig(OUT / f"{name}.png")
     plt.close(figure)
     rows = np.column_stack(list(columns.values()))
     np.savetxt(OUT / f"{name}.csv", rows, delimiter=",", header=",".join(columns), comments="", fmt="%.9g")
@@ -48,9 +49,8 @@ def save(name, figure, columns):
 
 
 def panels(rows, columns, size):
-    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
-    for panel in axes.flat:
-        panel.grid(alpha=0.3)
+    plt.style.use(figure_style())
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
     return figure, axes
 
 
@@ -96,7 +96,7 @@ def energies():
     axes[1, 1].plot(1e3 * centre[200, 0], 1e3 * centre[200, 2], "ko", label="its centre: beside the arm")
     axes[1, 1].set(title="Paths", xlabel="x [mm]", ylabel="z [mm]", aspect="equal")
     for panel in axes.flat:
-        panel.legend(fontsize=8)
+        panel.legend()
     save("07_soft_arm", figure, {
         "t_s": t, "tip_speed_m_per_s": speed, "tip_angular_speed_rad_per_s": spin, "translation_J": straight,
         "rotation_J": turning, "gravity_J": energy.gravity, "elastic_J": energy.elastic,
@@ -132,8 +132,8 @@ def ratio():
     axes[0, 1].set(title="Fit through the origin", xlabel="distributed [mJ]", ylabel="lump [mJ]")
     axes[0, 2].hist(found, bins=edges, edgecolor="white")
     axes[0, 2].set(title="Ratio", xlabel="lump / distributed", ylabel="states", yscale="log")
-    axes[0, 0].legend(fontsize=8)
-    axes[0, 1].legend(fontsize=8)
+    axes[0, 0].legend()
+    axes[0, 1].legend()
     save("07_soft_arm_ratio", figure, {
         **{f"l{k + 1}_m": q[:, k] for k in range(3)}, **{f"v{k + 1}_m_per_s": v[:, k] for k in range(3)},
         "distributed_J": K, "with_rotary_J": whole, "lump_J": centred, "ratio": found,
@@ -155,7 +155,7 @@ def shape():
     figure, axes = panels(2, 2, (11, 7))
     for k in range(3):
         axes[0, 0].plot(t, 1e3 * q[:, k], label=f"actuator {k + 1}")
-    axes[0, 0].legend(fontsize=8)
+    axes[0, 0].legend()
     axes[0, 0].set(title="Length changes", xlabel="time [s]", ylabel="[mm]")
     axes[0, 1].plot(t, theta)
     axes[0, 1].set(title="Bending angle theta", xlabel="time [s]", ylabel="[rad]")
@@ -201,7 +201,7 @@ def elongation():
         columns |= {f"distributed_d{d:.0f}_m": true.q[:, 0], f"lumped_d{d:.0f}_m": lumped.q[:, 0]}
     axes[0, 1].set(title="Step: the lump has a third too much inertia", xlabel="time [s]", ylabel="[mm]")
     axes[0, 1].set_xlim(0.0, 0.15)
-    axes[0, 1].legend(fontsize=8)
+    axes[0, 1].legend()
     save("07_soft_arm_elongation", figure, columns)
 
 
@@ -225,7 +225,7 @@ def compare():
     axes[0, 0].set(title="Tip", xlabel="time [s]", ylabel="x [mm]")
     axes[0, 1].set(title="Distance of the tips", xlabel="time [s]", ylabel="[mm]")
     for panel in axes.flat:
-        panel.legend(fontsize=8)
+        panel.legend()
     save("07_soft_arm_compare", figure, columns)
     set_batch_threads(1)
     rng = np.random.default_rng(1)
@@ -297,7 +297,7 @@ def refine():
     axes[0, 0].set(title="Frequencies above the exact rod's", xlabel="sections", ylabel="[%]")
     axes[0, 0].set_xticks(n, [str(i) for i in n])
     axes[0, 0].minorticks_off()
-    axes[0, 0].legend(fontsize=8)
+    axes[0, 0].legend()
     save("07_soft_arm_refine", figure, {
         "sections": n, "first_bending_percent": table[:, 0], "second_bending_percent": table[:, 1],
         "first_axial_percent": table[:, 2],

@@ -10,11 +10,12 @@ Writes out/examples/08_lqr_and_kalman.png.
 from pathlib import Path
 
 import control
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 import flexdyn_ros
 from flexdyn_ros.bridges import linear_system
+from flexdyn_ros.simulation import figure_style
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
 PERIOD = 2e-3  # of the controller [s]
@@ -112,31 +113,29 @@ for name, run in runs.items():
     rms = np.sqrt(np.mean(sideways(run)[run.t > 1.5] ** 2))
     print(f"{name:22} tool within 2 mm after {outside:.2f} s; then noise of {1e3 * rms:.0f} um rms")
 
-figure = Figure(figsize=(7.2, 7.0), layout="constrained")
-axes = figure.subplots(3, 1, sharex=True)
-colours = dict(zip(runs, ("#0072B2", "#D55E00")))
+plt.style.use(figure_style())
+figure, axes = plt.subplots(3, 1, figsize=(7.2, 7.0), sharex=True)
 for name, run in runs.items():
-    axes[0].plot(run.t, sideways(run), color=colours[name], lw=1.2, label=name)
-    axes[2].plot(run.t, run["shoulder", "effort"], color=colours[name], lw=0.7, label=name)
+    axes[0].plot(run.t, sideways(run), label=name)
+    axes[2].plot(run.t, run["shoulder", "effort"], lw=0.9, label=name)
 run, mode = runs["LQR and Kalman filter"], "link_2/bending_y/1"
 estimate = np.array(regulator.estimates)[:, robot.index(mode)]
-axes[1].plot(run.t, 1e3 * (run[mode] - rest.q[robot.index(mode)]), color="0.0", lw=1.2, label="true")
-axes[1].plot(
-    run.t[: len(estimate)], 1e3 * estimate[: len(run.t)], "--", color="#009E73", lw=1.2, label="estimated"
-)
+axes[1].plot(run.t, 1e3 * (run[mode] - rest.q[robot.index(mode)]), label="true")
+axes[1].plot(run.t[: len(estimate)], 1e3 * estimate[: len(run.t)], label="estimated")
 for ax, title, label in zip(
     axes,
-    ("(a) tool beside its rest", "(b) bending of the forearm, which nobody measures", "(c) shoulder motor"),
+    (
+        "(a) tool, relative to static equilibrium",
+        "(b) modal coordinate of the forearm, not measured",
+        "(c) shoulder torque",
+    ),
     ("distance [mm]", f"{mode} [mm]", "effort [N m]"),
 ):
-    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_title(title)
     ax.set_ylabel(label)
-    ax.grid(True, color="0.9")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower right" if ax is axes[2] else "upper right")
+    ax.legend(loc="lower right" if ax is axes[2] else "upper right")
 axes[-1].set_xlabel("time [s]")
 axes[-1].set_xlim(0.0, 3.0)
 OUT.mkdir(parents=True, exist_ok=True)
-figure.savefig(OUT / "08_lqr_and_kalman.png", dpi=130)
+figure.savefig(OUT / "08_lqr_and_kalman.png")
 print("picture: out/examples/08_lqr_and_kalman.png")

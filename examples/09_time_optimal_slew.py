@@ -11,11 +11,12 @@ import re
 from pathlib import Path
 
 import casadi as ca
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 import flexdyn_ros
 from flexdyn_ros import export
+from flexdyn_ros.simulation import figure_style
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
 TURN = np.array([1.2, -0.8])  # of shoulder and elbow [rad]
@@ -96,27 +97,30 @@ def swing_after(robot, run, duration):
 
 
 truth = arm(bending=2)
-figure = Figure(figsize=(7.0, 5.2), layout="constrained")
-of_effort, of_swing = figure.subplots(2, 1)
-for name, bending, colour in (("rigid", 0, "tab:gray"), ("bending", 1, "tab:blue")):
+plt.style.use(figure_style())
+figure, (of_effort, of_swing) = plt.subplots(2, 1, figsize=(7.0, 5.2))
+for name, bending, colour in (("rigid", 0, "C1"), ("bending", 1, "C0")):
     duration, efforts = shortest_slew(arm(bending))
     run = replayed(truth, duration, efforts)
     swing = swing_after(truth, run, duration)
     print(f"optimal for {name} links: {duration:.3f} s, then the tool swings by {1e3 * swing:.2f} mm")
     edges = np.linspace(0.0, duration, INTERVALS + 1)
-    for column, style in ((0, "-"), (1, "--")):
-        of_effort.stairs(efforts[:, column], edges, baseline=None, color=colour, linestyle=style,
-                         label=f"{truth.actuators[column]}, {name}")  # fmt: skip
+    for column, style in enumerate((("-", "--"), (":", "-."))[bending]):
+        label = f"{truth.actuators[column]}, {name}"
+        of_effort.stairs(efforts[:, column], edges, baseline=None, color=colour, linestyle=style, label=label)
     tool = truth.frames(run.q, ["tool0"])[:, 0, :3, 3]
     rest = tool[-200:].mean(axis=0)
     of_swing.plot(
-        run.t, 1e3 * np.linalg.norm(tool - rest, axis=1), color=colour, label=f"optimal for {name} links"
+        run.t,
+        1e3 * np.linalg.norm(tool - rest, axis=1),
+        color=colour,
+        linestyle=("-", "--")[bending],
+        label=f"optimal for {name} links",
     )
     of_swing.axvline(duration, color=colour, linewidth=0.8, linestyle=":")
 of_effort.set(ylabel="effort [N m]", xlabel="time [s]")
-of_swing.set(ylabel="tool to its rest [mm]", xlabel="time [s]", yscale="log", ylim=(0.01, 1000.0))
+of_swing.set(ylabel="tool to its final position [mm]", xlabel="time [s]", yscale="log", ylim=(0.01, 1000.0))
 for axes in (of_effort, of_swing):
-    axes.legend(frameon=False, fontsize="small", ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0))
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
 OUT.mkdir(parents=True, exist_ok=True)
-figure.savefig(OUT / "09_time_optimal_slew.png", dpi=120)
+figure.savefig(OUT / "09_time_optimal_slew.png")

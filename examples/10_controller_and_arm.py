@@ -8,11 +8,12 @@ Writes out/examples/10_controller_and_arm.png, and the two units beside it.
 from pathlib import Path
 
 import fmpy
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 import flexdyn_ros
 from flexdyn_ros import control, export
+from flexdyn_ros.simulation import figure_style
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
 PERIOD, SECONDS = 2e-3, 3.0  # of the controller, of the run [s]
@@ -86,15 +87,14 @@ wanted = np.array([reference(t)[0] for t in run.t])
 print(f"the two units and simulate differ by {difference.max():.1e} rad at most")
 print(f"the joints end {1e3 * np.abs(found[-1] - GOAL).max():.1f} mrad from their goal")
 
-figure = Figure(figsize=(7.0, 5.2), layout="constrained")
-angles, error = figure.subplots(2, 1, sharex=True)
+plt.style.use(figure_style())
+figure, (angles, error) = plt.subplots(2, 1, figsize=(7.0, 5.2), sharex=True)
 for i, name in enumerate(joints):
     angles.plot(run.t, np.degrees(found[:, i]), label=name)
     angles.plot(run.t, np.degrees(wanted[:, i]), "k:", label="wanted" if i == 0 else None)
     error.plot(run.t, 1e3 * (found[:, i] - wanted[:, i]), label=name)
 angles.set(ylabel="joint angle [deg]")
-error.set(xlabel="time [s]", ylabel="error of tracking [mrad]")
+error.set(xlabel="time [s]", ylabel="tracking error [mrad]")
 for axes in (angles, error):
-    axes.legend(frameon=False)
-    axes.grid(alpha=0.3)
-figure.savefig(OUT / "10_controller_and_arm.png", dpi=150)
+    axes.legend()
+figure.savefig(OUT / "10_controller_and_arm.png")

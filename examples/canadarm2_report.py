@@ -12,12 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 import flexdyn_ros
+from flexdyn_ros.simulation import figure_style
 
 JOINTS = ("shoulder_pitch", "elbow_pitch", "wrist_pitch", "wrist_yaw", "wrist_roll")
 BOOM = "boom_2"
-BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
-#: bending along y and z: colours that no arm has
-Y_COLOUR, Z_COLOUR = "#CC79A7", "#E69F00"
+BLUE, RED, GREEN = "C0", "C1", "C2"
+#: colours of the style of all figures; of bending along y and z: colours that no arm has
+Y_COLOUR, Z_COLOUR = "C6", "C4"
 #: share of the pace that was asked for, below which the machine counts as overloaded
 KEPT = 0.95
 #: seconds after the end of the slew, shaped or not, in which what still swings is measured
@@ -85,18 +86,15 @@ def axes_of(
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.style.use(figure_style())
     rows = -(-count // columns)
     figure, axes = plt.subplots(
         rows,
         columns,
         figsize=(size[0] * columns, size[1] * rows),
-        constrained_layout=True,
         sharex=True,
         squeeze=False,
     )
-    for axis in axes.flat:
-        axis.grid(alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
     for axis in axes.flat[-columns:]:
         axis.set_xlabel("time [s]")
     return figure, list(axes.flat)
@@ -112,29 +110,34 @@ def draw_motion(
     rates, stiff = flexible.joints(flexible.v), rigid.joints(rigid.v)
     for i, axis in enumerate(axes[:5]):
         if other is not None:
-            axis.plot(other.t, other.joints(other.v)[:, i], color=GREEN, lw=1.0, alpha=0.8, label=labels[2])
-        axis.plot(flexible.t, rates[:, i], color=BLUE, lw=1.2, label=labels[0])
+            axis.plot(other.t, other.joints(other.v)[:, i], color=GREEN, ls=":", lw=1.4, label=labels[2])
+        axis.plot(flexible.t, rates[:, i], color=BLUE, ls="-", lw=1.2, label=labels[0])
         axis.plot(rigid.t, stiff[:, i], "--", color=RED, lw=1.2, label=labels[1])
         axis.set_title(f"$\\omega_{i + 1}$, {JOINTS[i].replace('_', ' ')} [rad/s]", fontsize=9)
     tip = flexible.tip
     beside = None if other is None else other.tip
     panels = (
-        ("y", "z", "bending of boom 2 [m]"),
-        ("dy", "dz", "bending rate [m/s]"),
-        ("twist", "", "twist of boom 2 [rad]"),
-        ("dtwist", "", "twist rate [rad/s]"),
+        ("y", "z", "tip deflection of boom 2 [mm]", 1e3),
+        ("dy", "dz", "deflection rate [m/s]", 1.0),
+        ("twist", "", "twist of boom 2 [mrad]", 1e3),
+        ("dtwist", "", "twist rate [rad/s]", 1.0),
     )
-    for axis, (first, second, name) in zip(axes[5:], panels, strict=True):
+    for axis, (first, second, name, scale) in zip(axes[5:], panels, strict=True):
         if beside is not None and other is not None:
-            axis.plot(other.t, beside[second or first], color=GREEN, lw=1.0, alpha=0.8)
-        axis.plot(flexible.t, tip[first], color=Y_COLOUR if second else BLUE, lw=1.1)
+            axis.plot(other.t, scale * beside[second or first], color=GREEN, ls=":", lw=1.4)
+        label = "along y" if second else None
+        axis.plot(
+            flexible.t, scale * tip[first], color=Y_COLOUR if second else BLUE, ls="-", lw=1.1, label=label
+        )
         if second:
-            axis.plot(flexible.t, tip[second], color=Z_COLOUR, lw=1.1)
-            name += ": purple y, orange z"
+            axis.plot(
+                flexible.t, scale * tip[second], color=Z_COLOUR, ls=(0, (4, 1)), lw=1.3, label="along z"
+            )
+            axis.legend()
         axis.set_title(name, fontsize=9)
     figure.suptitle(title, fontsize=12)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3, frameon=False)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path)
     return path
 
 
@@ -213,7 +216,7 @@ def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> Non
     table.add_row("largest joint rate \\[rad/s]", *(f"{np.abs(r.joints(r.v)).max():.4f}" for r in runs))
     table.add_row("largest joint torque \\[N m]", *(f"{np.abs(r.joints(r.tau)).max():.0f}" for r in runs))
     table.add_row(
-        "tip of boom 2 still swings by \\[mm]", *(f"{1e3 * residual(r):.2f}" for r in runs[:2]), "-"
+        "residual vibration of the tip \\[mm]", *(f"{1e3 * residual(r):.2f}" for r in runs[:2]), "-"
     )
     console.print(table)
     if shaped.missed or unshaped.missed:
@@ -230,7 +233,7 @@ def draw(scenario: str, runs: Mapping[str, Run], folder: Path) -> Path:
     if scenario == "ground_drop":
         return draw_motion(
             folder / "ground_drop.png",
-            "Canadarm2 released on the ground: flexible booms against rigid ones",
+            "Canadarm2 released under gravity, flexible and rigid booms",
             runs["drop_flexible"],
             runs["drop_rigid"],
         )

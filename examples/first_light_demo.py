@@ -36,6 +36,7 @@ from std_srvs.srv import Trigger
 import flexdyn_ros
 from flexdyn_interfaces.msg import Energy
 from flexdyn_interfaces.srv import GetState, InverseDynamics
+from flexdyn_ros.simulation import figure_style
 
 ROBOT = "seven_joint_arm"
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.0])
@@ -308,18 +309,18 @@ def draw(plain: Record, model: Record, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.style.use(figure_style())
     names = list(flexdyn_ros.load(ROBOT).v_names)
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7), constrained_layout=True)
-    colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(names)))
+    figure, axes = plt.subplots(2, 2, figsize=(9, 6.3))
     t = np.array(model.t)
     target = np.degrees([reference(x)[0] for x in t])
     for i, name in enumerate(names):
-        axes[0, 0].plot(t, target[:, i], "--", color=colours[i], lw=1.0, alpha=0.6)
-        axes[0, 0].plot(t, np.degrees(np.array(model.q)[:, i]), color=colours[i], lw=1.6, label=name)
-        axes[0, 1].plot(plain.t, np.degrees(plain.error[:, i]), color=colours[i], lw=1.4)
-        axes[1, 0].plot(t, np.degrees(model.error[:, i]), color=colours[i], lw=1.4)
+        axes[0, 0].plot(t, np.degrees(np.array(model.q)[:, i]), label=name)
+        axes[0, 1].plot(plain.t, np.degrees(plain.error[:, i]))
+        axes[1, 0].plot(t, np.degrees(model.error[:, i]))
+    axes[0, 0].plot(t, target, ":", color="0.5", lw=1.0, label=[*[None] * (len(names) - 1), "trajectory"])
     axes[0, 0].set(
-        title="computed torque (dashed: trajectory)",
+        title="computed torque",
         xlabel="time [s]",
         ylabel="joint angle [deg]",
     )
@@ -327,18 +328,21 @@ def draw(plain: Record, model: Record, path: Path) -> None:
     axes[1, 0].set(title=f"tracking error, {model.name}", xlabel="time [s]", ylabel="error [deg]")
     latency = 1e6 * np.array(model.latency)
     top = np.percentile(latency, 99.5)
-    axes[1, 1].hist(np.clip(latency, None, top), bins=60, color="#3b6fa0")
-    axes[1, 1].axvline(np.median(latency), color="black", lw=1.0, label=f"median {np.median(latency):.0f} µs")
+    axes[1, 1].hist(np.clip(latency, None, top), bins=60, color="C4")
     axes[1, 1].axvline(
-        np.percentile(latency, 99), color="crimson", lw=1.0, label=f"p99 {np.percentile(latency, 99):.0f} µs"
+        np.median(latency), color="black", ls="-", lw=1.0, label=f"median {np.median(latency):.0f} µs"
+    )
+    axes[1, 1].axvline(
+        np.percentile(latency, 99),
+        color="C1",
+        ls="--",
+        lw=1.4,
+        label=f"p99 {np.percentile(latency, 99):.0f} µs",
     )
     axes[1, 1].set(title="InverseDynamics service, round trip", xlabel="latency [µs]", ylabel="calls")
-    axes[1, 1].legend(frameon=False)
-    for axis in axes.flat:
-        axis.grid(alpha=0.25)
-        axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=4, frameon=False)
-    figure.savefig(path, dpi=110)
+    axes[1, 1].legend()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=4)
+    figure.savefig(path)
     plt.close(figure)
 
 

@@ -1,4 +1,4 @@
-"""Dynamics of robots that bend: rigid and flexible trees, mobile arms, soft arms, hydraulic platforms."""
+"""Dynamics of rigid and flexible trees, mobile manipulators, soft continuum arms and Stewart platforms."""
 
 from typing import TYPE_CHECKING
 

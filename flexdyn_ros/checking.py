@@ -69,7 +69,7 @@ class SectionLoad:
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` found.
+    """Result of `check`.
 
     Attributes
     ----------

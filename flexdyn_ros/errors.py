@@ -120,7 +120,7 @@ def _rebuild_description_error(message: str, where: dict[str, Any]) -> Descripti
 
 
 class DimensionError(FlexdynError, ValueError):
-    """An array does not have the shape that the robot asks for."""
+    """An array does not have the shape that the robot requires."""
 
 
 class StateError(FlexdynError, ValueError):

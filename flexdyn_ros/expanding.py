@@ -80,7 +80,7 @@ def _joined(batch: tuple[int, ...], values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def expand(robot: Robot, segments: int | None = None) -> Expanded:
-    """The expanded description of a robot.
+    """Return the expanded description of a robot, flexible links divided into rigid segments.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class Page:
         return (self.page.evaluate("window.drawn") - before) / (time.monotonic() - began)
 
     def settle(self, patience: float = PATIENCE) -> None:
-        """Wait until pictures at five instants in a row are equal, a second at least."""
+        """Wait until the page stands still, at least a second: five pictures in a row are equal."""
         import numpy as np
 
         shots = [self.screenshot()]

@@ -102,7 +102,7 @@ def test_canadarm2_falls_and_is_slewed_on_nodes():
         "real-time factor",
         "energy drift",
         "twist of boom 2",
-        "tip of boom 2",
+        "tip [mm]",
     ):
         assert words in done.stdout
     assert all(picture.stat().st_size > 50_000 for picture in pictures)

@@ -18,7 +18,7 @@ import flexdyn_ros
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from sphinx_api import INTERNALS  # noqa: E402
+from sphinx_api import INTERNALS, examples  # noqa: E402
 
 FAMILIES = ("rigid", "flexible", "mobile", "soft", "platform")
 
@@ -60,6 +60,11 @@ def test_the_reference_has_summary_tables_and_names_lead_to_it(pages):
     assert 'href="#flexdyn_ros.load"' in tables[0]
     (methods,) = (table for table in tables if "Robot.mass_matrix" in table)
     assert "Robot.inverse_dynamics" in methods
+    assert (
+        package.count(">Example</p>")
+        >= len([n for n in examples() if n.startswith("flexdyn_ros.Robot.")])
+        > 30
+    )
     assert "keep_urdf" not in package
     guide = (pages / "docs" / "dynamics.html").read_text()
     assert re.search(r'href="api/flexdyn_ros.html#flexdyn_ros.Robot.inverse_dynamics"><code', guide)
@@ -278,3 +283,27 @@ def test_every_family_has_commands_a_picture_and_theory(name):
     assert "../theory/" in text
     (configuration,) = re.findall(r"`rviz/(\w+)\.rviz`", text)
     assert (ROOT / "rviz" / f"{configuration}.rviz").is_file()
+
+
+#: of a new user: words of the link and the page, with the heading, that it leads to
+TASKS = {
+    "make a link of your URDF flexible": "tutorials/bending_arm.html",
+    "compute gravity-compensation torques": "dynamics.html#static-equilibrium-and-gravity-compensation",
+    "run a robot in ROS 2": "ros.html",
+    "export C code": "how-to/export_c.html",
+    "make a figure for a paper": "viewer.html#publication-figures",
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_tasks_of_a_new_user_are_two_clicks_from_the_front_page(pages, task):
+    front, start = ((pages / "docs" / f"{name}.html").read_text() for name in ("index", "getting_started"))
+    article = front[front.index('<article role="main"') : front.index("</article>")]
+    assert 'href="getting_started.html"' in article
+    row = next(row for row in re.findall(r"<tr.*?</tr>", start, flags=re.DOTALL) if task in row)
+    place, _, anchor = TASKS[task].partition("#")
+    assert f'href="{TASKS[task]}"' in row
+    page = (pages / "docs" / place).read_text()
+    # there is something to type
+    part = page[page.index(f'id="{anchor}"') :] if anchor else page
+    assert 'class="highlight-' in part

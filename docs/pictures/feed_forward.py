@@ -21,10 +21,13 @@ import numpy as np
 
 import flexdyn_ros
 from flexdyn_ros.control import FEED_FORWARD, FeedForward, TipPath, actuator_motion
+from flexdyn_ros.simulation import figure_style
 
 #: between states [s], bandwidth of the feedback [rad/s]
 PERIOD, BANDWIDTH = 0.01, 10.0
-COLOURS = {"full": "#0f766e", "static": "#c2410c", "none": "#9aa5b1", "reference": "#111827"}
+NAMES = ("full", "static", "none")
+COLOURS = dict(zip(NAMES, ("C0", "C1", "C2"), strict=True))
+DASH = dict(zip(NAMES, ("-", "--", "-."), strict=True))
 WORDS = {"full": "inverse dynamics", "static": "weight and springs", "none": "feedback alone"}
 
 
@@ -101,32 +104,28 @@ def soft_arm() -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]
 
 def main(folder: Path) -> None:
     """Draw, and print the largest errors."""
-    figure, axes = plt.subplots(2, 2, figsize=(9.6, 5.6), sharex="col", layout="constrained")
+    plt.style.use(figure_style())
+    figure, axes = plt.subplots(2, 2, figsize=(9.0, 5.6), sharex="col")
     for column, (title, what, measure) in enumerate(
         (
             ("Platform, 100 mm up and down", "height above home [mm]", platform),
-            ("Soft arm of three sections, tip there and back", "way of the tip along x [mm]", soft_arm),
+            ("Soft arm of three sections, tip there and back", "tip displacement along x [mm]", soft_arm),
         )
     ):
         times, motions, errors = measure()
         above, below = axes[:, column]
-        above.set_title(title, fontsize=10)
+        above.set_title(title)
         for how in ("none", "static", "full"):
-            above.plot(times, motions[how], color=COLOURS[how], lw=1.6, label=WORDS[how])
-            below.semilogy(times, np.maximum(errors[how], 1e-4), color=COLOURS[how], lw=1.4)
+            above.plot(times, motions[how], color=COLOURS[how], ls=DASH[how], label=WORDS[how])
+            below.semilogy(times, np.maximum(errors[how], 1e-4), color=COLOURS[how], ls=DASH[how])
             print(f"{title}: {how:7} largest error {errors[how].max():.3g} mm")
-        above.plot(
-            times, motions["reference"], color=COLOURS["reference"], lw=1.0, ls=(0, (4, 3)), label="reference"
-        )
+        above.plot(times, motions["reference"], color="0.4", lw=1.0, ls=":", label="reference")
         above.set_ylabel(what)
-        below.set_ylabel("error of position [mm]")
-        below.set_xlabel("t [s]")
+        below.set_ylabel("position error [mm]")
+        below.set_xlabel("time [s]")
         below.set_ylim(1e-3, 1e3)
-        for ax in (above, below):
-            ax.grid(color="#e5e7eb", lw=0.6)
-            ax.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="lower left")
-    figure.savefig(folder / "feed_forward.png", dpi=110)
+    axes[0, 0].legend(loc="lower left")
+    figure.savefig(folder / "feed_forward.png")
 
 
 if __name__ == "__main__":

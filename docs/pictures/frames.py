@@ -17,6 +17,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Arc, Circle, Polygon, Rectangle
 
+from flexdyn_ros.simulation import figure_style
+
 STEEL, FAINT, ACCENT, GREEN, OIL = "#274060", "#8a96a3", "#c2410c", "#166534", "#e8b04a"
 
 
@@ -191,16 +193,16 @@ def cylinder() -> Any:
 
 def shapes() -> Any:
     """Eigenfunctions of a clamped beam, by the formula of the page."""
-    figure, ax = plt.subplots(figsize=(7.0, 3.2), layout="constrained")
+    plt.style.use(figure_style() | {"font.size": 11})
+    figure, ax = plt.subplots(figsize=(7.0, 3.2))
     x = np.linspace(0, 1, 200)
     for number, b in enumerate((1.8751040687, 4.6940911330, 7.8547574382), 1):
         s = (np.sinh(b) - np.sin(b)) / (np.cosh(b) + np.cos(b))
         y = np.cosh(b * x) - np.cos(b * x) - s * (np.sinh(b * x) - np.sin(b * x))
-        ax.plot(x, y / y[-1], lw=2, label=f"mode {number}, b = {b:.3f}")
+        ax.plot(x, y / y[-1], label=f"mode {number}, b = {b:.3f}")
     ax.axhline(0, color=FAINT, lw=0.8)
     ax.set(xlabel="x / length", ylabel=r"$\phi$, 1 at the tip", xlim=(0, 1))
-    ax.legend(frameon=False, fontsize=9)
-    ax.grid(alpha=0.3)
+    ax.legend()
     return figure
 
 

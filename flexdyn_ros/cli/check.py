@@ -14,6 +14,7 @@ from flexdyn_ros.checking import check as report_on
 from flexdyn_ros.cli import terminal
 from flexdyn_ros.description.reader import find_mistakes
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.robot.coordinates import pose_name
 
 #: of a mass beside the whole
 ROUNDING = 1e-12
@@ -76,7 +77,13 @@ def _print(found: Report) -> None:
         "Coordinates",
         "name | kind | unit | lower | upper | velocity | effort | actuated",
         [
-            (c.name, c.kind, c.unit, *(_limit(getattr(c, x)) for x in limits), "yes" if c.actuated else "no")
+            (
+                pose_name(c),
+                c.kind,
+                c.unit,
+                *(_limit(getattr(c, x)) for x in limits),
+                "yes" if c.actuated else "no",
+            )
             for c in found.coordinates
         ],
     )
@@ -146,13 +153,22 @@ def _print_modes(found: Report) -> None:
     shown = {label: m for label, m in tables.items() if any(mode.frequency > 0.0 for mode in m)}
     if not shown:
         return
+    names = {c.name: pose_name(c) for c in found.coordinates}
     columns, rows = [""], [[str(n + 1)] for n in range(max(map(len, shown.values())))]
     for label, modes in shown.items():
-        columns += [f"{label} [Hz]", "damping ratio", "mostly"]
+        columns += [label, "damping", "mostly"]
         for n, row in enumerate(rows):
             one = modes[n] if n < len(modes) else None
-            row += [f"{one.frequency:.5g}", _damping(one.damping_ratio), one.mostly] if one else [""] * 3
-    terminal.print_table(f"Modes at q = 0, joints {' and '.join(shown)}", " | ".join(columns), rows)
+            row += (
+                [f"{one.frequency:.5g}", _damping(one.damping_ratio), names.get(one.mostly, one.mostly)]
+                if one
+                else [""] * 3
+            )
+    terminal.print_table(
+        f"Modes at q = 0 with joints {' and '.join(shown)}: frequency [Hz], damping ratio",
+        " | ".join(columns),
+        rows,
+    )
 
 
 def _damping(ratio: float) -> str:

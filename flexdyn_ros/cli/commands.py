@@ -29,7 +29,7 @@ POINTERS = {
     "info": "flexdyn check ROBOT prints what there is in a robot",
     "run": "flexdyn simulate ROBOT", "plot": "flexdyn simulate ROBOT --plot FILE",
     "show": "flexdyn view ROBOT", "export": "flexdyn compile ROBOT", "launch": "flexdyn up ROBOT",
-    "play": "flexdyn view RECORDING", "list": "flexdyn check NAME; the README names the shipped robots",
+    "play": "flexdyn view RECORDING", "list": "flexdyn check NAME; the README names the included robots",
 }  # fmt: skip
 
 
@@ -124,7 +124,8 @@ def _sentence(text: str) -> str:
 app = typer.Typer(
     name="flexdyn",
     cls=_Lazy,
-    help="Dynamics of robots that bend. ROBOT is a path, a package:// URI or the name of a shipped robot.",
+    help="Dynamics of flexible, mobile, soft and parallel robots. ROBOT is a path, a package:// URI or the "
+    "name of an included robot.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

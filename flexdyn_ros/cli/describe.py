@@ -25,8 +25,7 @@ def expand(
     xacro: Xacro = None,
     rigid: Rigid = False,
 ) -> None:
-    """Write the expanded URDF: bending links cut into segments on virtual joints, no inertia, no
-    `<flexdyn>`."""
+    """Write the expanded URDF: flexible links divided into segments on virtual joints, without inertia."""
     text = expanded_of(load_robot(robot, config, settings, rigid, xacro)).urdf
     write_text(text, output)
 

@@ -236,7 +236,7 @@ _MARKS = {
 
 
 def doctor(as_json: Json = False) -> None:
-    """Look at Python, packages, compiler, caches, ROS 2 and graphics; exit code 1 if something is missing.
+    """Check Python, packages, compiler, caches, ROS 2 and graphics; exit code 1 if something is missing.
 
     What is only needed for one purpose, such as ROS 2 for nodes, may be absent.
     """

@@ -141,7 +141,7 @@ def simulate(
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress, no table")] = False,
     as_json: terminal.Json = False,
 ) -> None:
-    """Simulate a robot and print a table of what it did; optionally a picture and files."""
+    """Simulate a robot and print a table of its motion; write a figure and files on request."""
     for option, seconds in (("--dt", dt), ("--sample", sample)):
         if seconds is not None and not 0.0 < seconds < inf:
             raise typer.BadParameter(f"{seconds} is not positive and finite", param_hint=option)
@@ -333,14 +333,14 @@ def _print(result: Trajectory, coordinates: tuple[Coordinate, ...], limits: str)
             for y in (*values, speed)
         ]
         rows.append((pose_name(c), c.unit, *shown))
-    terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | fastest /s", rows)
+    terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | max. rate", rows)
     s = _summary(result)
-    taken = "at" if result.is_fixed else "with samples every"
+    # a run that ended early says why
+    reason = f"{s['message']}: " if result.status else ""
     terminal.tables.print(
-        f"{s['message'] or 'done'}: {s['simulated_time']:g} s by {s['method']} {taken} {s['dt']:g} s in "
-        f"{s['wall_time']:.3g} s (real-time factor {s['real_time_factor']:.3g}); "
-        f"energy balance off by {s['energy_balance_error']:.3g} J "
-        f"of {s['peak_kinetic_energy']:.3g} J peak kinetic energy"
+        f"{reason}simulated {s['simulated_time']:g} s in {s['wall_time']:.3g} s "
+        f"({s['real_time_factor']:.3g}x real time, {result.by_method}); energy error "
+        f"{s['energy_balance_error']:.2g} J, peak kinetic energy {s['peak_kinetic_energy']:.3g} J"
     )
     if left:
         more = "" if limits != "report" or all(one.quantity == "velocity" for one in left) else STOPS

@@ -47,7 +47,7 @@ def study(
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress, no table")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a study: a design of parameters through an experiment, to table.parquet, report.md and pictures."""
+    """Run a parameter study and write table.parquet, report.md and figures."""
     from flexdyn_ros.studies import read_study, run
     from flexdyn_ros.studies.engine import study_file
 

@@ -16,7 +16,6 @@ import typer
 import yaml
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions
-from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 
 #: columns of tables that are not printed on a terminal, unless COLUMNS says how many there are
 WIDE = 200
-#: more columns than any table has; characters of the longest number
-MOST, LONGEST_NUMBER = 10_000, 12
-#: tables without lines between columns
-_NARROW = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), "pad_edge": False, "show_edge": False}
+#: characters of the longest number
+LONGEST_NUMBER = 12
+#: one style of all tables: a line below the head, none between columns
+_STYLE: dict[str, Any] = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), "pad_edge": False, "show_edge": False}
 
 
 def _columns() -> int | None:
@@ -71,7 +70,9 @@ def complete_robot(incomplete: str) -> list[str]:
 RobotName = Annotated[
     str,
     typer.Argument(
-        metavar="ROBOT", help="path, package:// URI or name of a shipped robot", autocompletion=complete_robot
+        metavar="ROBOT",
+        help="path, package:// URI or name of an included robot",
+        autocompletion=complete_robot,
     ),
 ]
 Config = Annotated[
@@ -213,26 +214,18 @@ def check_output(path: Path, option: str, *, is_folder: bool = False) -> None:
 def print_table(title: str, columns: str, rows: Iterable[Iterable[Any]]) -> None:
     """A table on stdout, its columns named with " | " between them; cells are texts without markup.
 
-    Where there is no room for lines between columns, there are none; then texts take several lines. Numbers
-    stay whole, and nothing is cut off.
+    Long texts take several lines. Numbers stay whole, and nothing is cut off.
     """
-    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    rows = [[printable(str(cell)) for cell in row] for row in rows]
     names = columns.split(" | ")
-    table = _table(title, names, cells, {})
-    if Measurement.get(tables, tables.options.update(width=MOST), table).maximum > tables.width:
-        table = _table(title, names, cells, _NARROW)
-    tables.print(table)
-
-
-def _table(title: str, names: list[str], rows: list[list[str]], style: dict[str, Any]) -> Table:
-    table = Table(title=printable(title), title_justify="left", **style)
+    table = Table(title=printable(title), title_justify="left", **_STYLE)
     by_column = list(zip(*rows, strict=True)) or [()] * len(names)
     for name, column in zip(names, by_column, strict=True):
         is_short = all(len(cell) <= LONGEST_NUMBER for cell in column)
         table.add_column(name, overflow="fold", no_wrap=is_short)
     for row in rows:
         table.add_row(*row)
-    return table
+    tables.print(table)
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -21,7 +21,7 @@ def actuator_motion(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndar
 
 
 def actuator_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Inertia (nu, nu) that the actuators feel, (B^T M^-1 B)^-1: Khatib's, with the rates B^T v."""
+    """Effective inertia (nu, nu) at the actuators, (B^T M^-1 B)^-1 (Khatib), for the rates B^T v."""
     B = robot.actuation_matrix(q)
     inertia: np.ndarray = np.linalg.inv(B.T @ np.linalg.solve(robot.mass_matrix(q), B))
     return inertia

@@ -16,7 +16,7 @@ AT_REST = 5.0
 
 
 class Outcome(Enum):
-    """How a motion ended."""
+    """Outcome of a motion."""
 
     REACHED = "reached"
     LEFT_PATH = "left path"

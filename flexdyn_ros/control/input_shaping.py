@@ -90,8 +90,8 @@ def zv(frequency: float, damping_ratio: float = 0.0) -> Shaper:
 
 
 def zvd(frequency: float, damping_ratio: float = 0.0) -> Shaper:
-    """Zero vibration and derivative: three impulses, half a damped period apart; to first order it does not
-    matter if the frequency is not quite known (Singer & Seering 1990). Arguments as of `zv`."""
+    """Zero vibration and derivative: three impulses, half a damped period apart; insensitive
+    to first order to errors of the frequency (Singer & Seering 1990). Arguments as of `zv`."""
     K, half = _impulse(frequency, damping_ratio)
     return Shaper(np.array([1.0, 2.0 * K, K * K]) / (1.0 + K) ** 2, np.array([0.0, half, 2.0 * half]))
 

@@ -68,8 +68,8 @@ class Timeline:
 
 
 def to_rest(reference: Reference, t: float, seconds: float) -> Reference:
-    """The way of a reference from time t [s] on, slower and slower: at rest after so many seconds, half of
-    which the reference has gone on by then. Position, velocity and acceleration are continuous."""
+    """Decelerate a reference smoothly from time t [s] on: at rest after so many seconds, half of which it
+    has gone on. Position, velocity and acceleration are continuous."""
 
     def slowed(time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         u = min(max((time - t) / seconds, 0.0), 1.0)

@@ -110,13 +110,13 @@ CONFIGURATIONS = 32
 
 
 def can_be_held(robot: Robot) -> bool:
-    """Whether every coordinate has an actuator or a spring: arms that stand, rigid ones and such as bend."""
+    """True if every coordinate has an actuator or a spring, so that actuators can hold a posture."""
     elastic = set(StaticShape(robot).v.tolist())
     return robot.nq == robot.nv and all(c.actuated or c.v_index in elastic for c in robot.coordinates)
 
 
 def holding_stiffness(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Stiffness (nv,) [N m/rad, N/m] of the joints at which no posture tips over, neither q nor others.
+    """Stiffness (nv,) [N m/rad, N/m] of the joints with which every posture is stable under gravity.
 
     An arm that stands upright is a pendulum on its head: feedback P with gravity compensation holds it only
     if P + dg/dq is positive definite (Takegaki & Arimoto 1981). The negative part of the symmetric dg/dq is

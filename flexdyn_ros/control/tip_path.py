@@ -150,8 +150,8 @@ def _why(
 def check_shapes(
     robot: Robot, times: np.ndarray, q: np.ndarray, efforts: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """Refuse shapes (n, nq) at times (n,) [s] outside the strokes, or that ask for more than the actuators
-    can hold: efforts (nu,), least and largest [N].
+    """Refuse shapes (n, nq) at times (n,) [s] outside the strokes, or that require more than the actuators
+    can exert: efforts (nu,), least and largest [N].
 
     Raises
     ------

@@ -28,7 +28,7 @@ def casadi(
     method: str = "auto",
     dt: float = NOMINAL_STEP,
 ) -> CasadiFunction:
-    """A verb as a CasADi function of symbols (SX), to be differentiated, optimized and combined with others.
+    """Return a method as a CasADi function of symbols (SX), for derivatives and optimization.
 
     Parameters
     ----------

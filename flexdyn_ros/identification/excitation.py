@@ -110,7 +110,7 @@ def excite(
     seed: int = 0,
     progress: Callable[[int, float], object] | None = None,
 ) -> Trajectory:
-    """A motion of the joints that makes data say most: Fourier series of one period, which begin and end at
+    """Exciting trajectory for identification: Fourier series of one period, which begin and end at
     rest, searched for the best regressor of the base parameters (Swevers, Ganseman, Tuekel, De Schutter &
     Van Brussel 1997).
 

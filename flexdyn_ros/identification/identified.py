@@ -12,7 +12,7 @@ from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError, needs
 from flexdyn_ros.escaping import csv_text, markdown, markdown_code, mathtext
 from flexdyn_ros.identification.fitted import Fitted
-from flexdyn_ros.simulation.plots.style import COLOURS, save_figure
+from flexdyn_ros.simulation.plots.style import COLOURS, figure_style, save_figure
 from flexdyn_ros.wording import percent
 from flexdyn_ros.writing import beside, write_text
 
@@ -176,34 +176,37 @@ def _single(identified: Identified) -> list[str]:
 
 #: channels in one picture
 MOST_CHANNELS = 8
-#: a broad band, a thin line over it, and what is between them
-MEASURED, PREDICTED, RESIDUAL = COLOURS[5], COLOURS[6], COLOURS[1]
+#: a broad band, a thin dashed line over it, and what is between them
+BAND = {"color": COLOURS[4], "linestyle": "-", "linewidth": 4.0}
+PREDICTED = {"color": "black", "linestyle": "--", "linewidth": 1.0}
+RESIDUAL = {"color": COLOURS[1], "linestyle": "-", "linewidth": 0.8}
 
 
 def draw_fit(identified: Fitted, part: int, path: str | PathLike[str]) -> Path:
     """Draw measured and predicted values of one measurement over time, a row for each channel, residuals
     below; returns the path."""
     with needs("matplotlib", "identification"):
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     samples = identified.samples
     rows = samples.parts[part]
     channels = list(range(min(len(samples.channels), MOST_CHANNELS)))
-    figure: Any = Figure(figsize=(8.0, 0.8 + 1.7 * len(channels)), layout="constrained")
-    axes = figure.subplots(len(channels), 1, sharex=True, squeeze=False)[:, 0]
     t = samples.t[rows]
-    for axis, i in zip(axes, channels, strict=True):
-        measured, predicted = samples.measured[rows, i], samples.predicted[rows, i]
-        axis.plot(t, measured, color=MEASURED, linewidth=3.5, label="measured")
-        axis.plot(t, predicted, color=PREDICTED, linewidth=0.9, label="predicted")
-        axis.plot(t, measured - predicted, color=RESIDUAL, linewidth=0.7, label="residual")
-        name = mathtext(samples.channels[i].removesuffix(".effort"))
-        axis.set_ylabel(f"{name}\n[{mathtext(samples.units[i])}]", fontsize=8)
-        axis.tick_params(labelsize=8)
-        axis.grid(alpha=0.3)
-        axis.margins(x=0.0)
-        share = np.sqrt(np.nanmean((measured - predicted) ** 2)) / max(float(np.nanstd(measured)), 1e-300)
-        axis.set_title(f"residual {percent(share)} of the deviation", fontsize=8, loc="right")
-    axes[0].legend(fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    axes[-1].set_xlabel("time [s]", fontsize=8)
-    save_figure(figure, path, 110)
+    with rc_context(figure_style() | {"font.size": 9.0}):
+        figure: Any = Figure(figsize=(8.0, 0.8 + 1.7 * len(channels)))
+        axes = figure.subplots(len(channels), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, i in zip(axes, channels, strict=True):
+            measured, predicted = samples.measured[rows, i], samples.predicted[rows, i]
+            axis.plot(t, measured, **BAND, label="measured")
+            axis.plot(t, predicted, **PREDICTED, label="predicted")
+            axis.plot(t, measured - predicted, **RESIDUAL, label="residual")
+            name = mathtext(samples.channels[i].removesuffix(".effort"))
+            axis.set_ylabel(f"{name}\n[{mathtext(samples.units[i])}]")
+            axis.margins(x=0.0)
+            rms = np.sqrt(np.nanmean((measured - predicted) ** 2))
+            share = rms / max(float(np.nanstd(measured)), 1e-300)
+            axis.set_title(f"residual {percent(share)} of the deviation", fontsize=8, loc="right")
+        axes[0].legend(ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+        axes[-1].set_xlabel("time [s]")
+        save_figure(figure, path, 110)
     return Path(path)

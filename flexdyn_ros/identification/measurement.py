@@ -195,7 +195,7 @@ class Measurement:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all steps are alike."""
+        """True if all time steps are equal."""
         return bool(np.abs(np.diff(self.t) - self.step).max(initial=0.0) <= JITTER * self.step)
 
     def between(self, start: float, end: float) -> Measurement:
@@ -256,7 +256,7 @@ class Measurement:
         return replace(self, columns=columns, held=held)
 
     def delay(self, column: str, reference: str | np.ndarray, longest: float = 0.1) -> float:
-        """How far a column lags behind another, or behind values (n,), by cross-correlation [s]; a parabola
+        """Delay of a column relative to another, or to values (n,), by cross-correlation [s]; a parabola
         through the highest values tells parts of a sample."""
         from flexdyn_ros.identification.signals import lag_of
 
@@ -264,7 +264,7 @@ class Measurement:
         return lag_of(self.t, self[column], np.asarray(values), longest)
 
     def faults(self, robot: Robot) -> tuple[Fault, ...]:
-        """What is wrong with it, or doubtful, as data of a robot."""
+        """Faults and doubtful properties as data of a robot."""
         return faults_of(self, robot)
 
     def _with(self, t: np.ndarray, columns: Mapping[str, np.ndarray]) -> Measurement:

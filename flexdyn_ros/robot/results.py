@@ -194,7 +194,7 @@ class Contacts(NamedTuple):
 
 
 class ElementStates(NamedTuple):
-    """What elements do at states, each (..., n), in the order of `element_names`.
+    """Forces and motion of elements, each (..., n), in the order of `element_names`.
 
     coordinate: length [m] or angle [rad]; rate: how it changes; force: of the element by itself, along its
     coordinate, which it drives up: springs that pull have a negative one [N or N m].

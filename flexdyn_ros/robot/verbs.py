@@ -32,7 +32,7 @@ from flexdyn_ros.robot.arguments import (
     numbers,
     warn_of_overflow,
 )
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.entries.short_ways import short_ways
 from flexdyn_ros.robot.functions import FamilyFunctions
@@ -55,7 +55,7 @@ __all__ = ["Robot"]
 
 @final
 class Robot:
-    """A robot of any family: M(q) a + h(q, v) = B(q) tau + sum J^T w.
+    """A robot of any type: M(q) a + h(q, v) = B(q) tau + sum J^T w.
 
     q is (..., nq), v and a are (..., nv), tau is (..., nu); leading dimensions broadcast, results have the
     broadcast shape. Units SI and rad; quaternions x y z w; twists and wrenches angular part first, in world
@@ -124,7 +124,7 @@ class Robot:
         facts = f"{self.kind}, nq = {self.nq}, nv = {self.nv}, nu = {self.nu}, {self.mass:.6g} kg"
         driven = set(self.actuators)
         rows = [
-            (c.name, c.kind, c.unit, _limits(c.lower, c.upper), "yes" if c.name in driven else "")
+            (pose_name(c), c.kind, c.unit, _limits(c.lower, c.upper), "yes" if c.name in driven else "")
             for c in self.coordinates
         ]
         legs = [name for name in self.actuators if name not in self.v_names]
@@ -144,7 +144,7 @@ class Robot:
 
     @cached_property
     def motion(self) -> Motion | None:
-        """What compiled steps need; None where the family has none."""
+        """Data of the compiled time steps; None where the robot type has none."""
         return self.functions.motion()
 
     @property
@@ -209,7 +209,7 @@ class Robot:
         return tuple(name for name in self.effort_names if name not in idle)
 
     def efforts(self, u: object) -> np.ndarray:
-        """tau (..., nu) of what the actuators do; 0 where nothing drives.
+        """Effort vector tau (..., nu) of given actuator efforts; zero for all other coordinates.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Robot:
         self, q: np.ndarray, stations: Sequence[float] | np.ndarray | None = None
     ) -> dict[str, Any]:
         """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
-        {} where nothing bends. Moments and strains of flexible links are those of the mode shapes; see
+        {} without flexible parts. Moments and strains of flexible links are those of the mode shapes; see
         `Deflection`, and `loads` for moments by equilibrium."""
         found = self.functions.deflections(q, stations)
         for name, deflection in found.items():
@@ -324,7 +324,7 @@ class Robot:
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: np.ndarray | None = None,
     ) -> Robot:
-        """The same robot with a rigid body fixed to a frame, in place of the payload that the frame had.
+        """The same robot with a rigid body fixed to a frame, which replaces the payload of that frame.
 
         Parameters
         ----------
@@ -529,11 +529,11 @@ class Robot:
         return M
 
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """B (..., nv, nu): the identity, of platforms the leg Jacobian transposed."""
+        """Actuation matrix B (..., nv, nu): the identity; for platforms the transposed leg Jacobian."""
         return self.functions.actuation_matrix(q, out=out)
 
     def bias_forces(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """h(q, v) (..., nv): all that depends on neither a nor tau: velocity products, gravity, springs,
+        """h(q, v) (..., nv), forces that depend on neither a nor tau: velocity products, gravity, springs,
         damping and friction, stops, suspension [N m, N].
 
         Of platforms a wrench at the platform's origin.
@@ -558,16 +558,16 @@ class Robot:
         return Energy(*(np.ascontiguousarray(energy[:, i]).reshape(rows.shape)[()] for i in range(3)))
 
     def momentum(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin
-        left out."""
+        """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; excludes the
+        spin of rotors."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         momentum = check_out(out, (*rows.shape, 6), rows)
         momentum.reshape(rows.count, 6)[...] = self.functions.momenta_rows(rows)[:, :6]
         return momentum
 
     def center_of_mass(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Centre of mass (..., 3) of all that can move, world axes [m]; what is fixed to the world does not
-        count.
+        """Centre of mass (..., 3) of all moving bodies, world axes [m]; excludes bodies fixed to the
+        world.
 
         Raises
         ------
@@ -630,7 +630,7 @@ class Robot:
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str | Sequence[str]
     ) -> np.ndarray:
         """(angular; linear) acceleration J a + dJ/dt v (..., 6) of a frame's origin, (..., k, 6) of several,
-        world axes [rad/s2, m/s2]; gravity is no part of it.
+        world axes [rad/s2, m/s2]; excludes gravity.
 
         Raises
         ------
@@ -664,7 +664,7 @@ class Robot:
         return moved
 
     def difference(self, q0: np.ndarray, q1: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """v (..., nv) with integrate(q0, v, 1) = q1; continuous joints go the short way, within (-pi, pi]."""
+        """v (..., nv) with integrate(q0, v, 1) = q1; of continuous joints the shorter rotation."""
         rows = Rows({"q0": (q0, self.nq), "q1": (q1, self.nq)})
         way = check_out(out, (*rows.shape, self.nv), rows)
         found = self.functions.difference_rows(rows)
@@ -738,7 +738,7 @@ class Robot:
         return parameter_derivatives_of(self.functions, q, v, tau, wrenches, parameters)
 
     def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
-        """Modes of vibration about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see
+        """Vibration modes about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see
         `robot/analysis/modes.py`.
 
         Platforms with `<hydraulics>` stand on the oil columns behind closed valves: K = J^T diag(K_h) J, each
@@ -784,7 +784,7 @@ class Robot:
         tau: np.ndarray | None = None,
         wrenches: Mapping[str, object] | None = None,
     ) -> Equilibrium:
-        """The state of rest near q0; see `robot/analysis/equilibrium.py`.
+        """Static equilibrium near q0; see `robot/analysis/equilibrium.py`.
 
         Parameters
         ----------

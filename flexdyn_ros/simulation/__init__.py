@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.simulation.comparison import Difference, compare
     from flexdyn_ros.simulation.effort_table import EffortTable, read_efforts
     from flexdyn_ros.simulation.plots.spectra import modal_frequencies, tip_deflections
+    from flexdyn_ros.simulation.plots.style import figure_style
     from flexdyn_ros.simulation.recordings.bag import Bag, records
     from flexdyn_ros.simulation.recordings.playback import recorded_robot
     from flexdyn_ros.simulation.simulate import ValveOpenings
@@ -25,6 +26,7 @@ __all__ = [
     "Stepper",
     "ValveOpenings",
     "compare",
+    "figure_style",
     "modal_frequencies",
     "read_efforts",
     "recorded_robot",

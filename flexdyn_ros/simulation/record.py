@@ -133,6 +133,7 @@ class Record:
             is_fixed=plan.is_fixed,
             held=plan.holds_efforts,
             kinetic_between=self.kinetic_between,
+            rtol=0.0 if plan.is_fixed else plan.rtol,
             wall_time=perf_counter() - self._began,
             robot_name=robot.name,
             q_names=robot.q_names,

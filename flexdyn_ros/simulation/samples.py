@@ -56,6 +56,7 @@ class Samples:
     is_fixed: bool = True
     held: bool = True
     kinetic_between: float = 0.0
+    rtol: float = 0.0
     states: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     state_names: tuple[str, ...] = ()
     state_units: tuple[str, ...] = ()
@@ -67,6 +68,13 @@ class Samples:
 
     def __len__(self) -> int:
         return self.t.size
+
+    @property
+    def by_method(self) -> str:
+        """The method with what sets its accuracy: "dop853, rtol 1e-6", "rk4, steps of 1 ms"."""
+        if self.rtol:
+            return f"{self.method}, rtol {self.rtol:g}".replace("e-0", "e-")
+        return f"{self.method}, {'steps of' if self.is_fixed else 'samples every'} {1e3 * self.dt:g} ms"
 
     # ---- columns ----
 

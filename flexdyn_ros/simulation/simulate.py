@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynWarning, SimulationError, UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, SimulationError, SingularityError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, Plan, make_plan
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
@@ -153,7 +153,7 @@ def simulate(
         run = _run(plan)
     except SimulationError as error:
         partial = error.trajectory
-        cause = () if partial is None else sampling_fault(plan, partial, True)
+        cause = () if partial is None else (*_singularity(partial), *sampling_fault(plan, partial, True))
         message = "; ".join((str(error), *cause))
         raise SimulationError(message, partial and replace(partial, message=message)) from error
     found = verdict(run)
@@ -161,6 +161,16 @@ def simulate(
     for text in found:
         warnings.warn(text, FlexdynWarning, 2)
     return replace(run, warnings=found) if found else run
+
+
+def _singularity(run: Trajectory) -> tuple[str, ...]:
+    """The cause, where a run ended because its last state has no finite accelerations."""
+    try:
+        if run.robot is not None and len(run):
+            run.robot.forward_dynamics(run.q[-1], run.v[-1])
+    except SingularityError as error:
+        return (str(error),)
+    return ()
 
 
 def _run(plan: Plan) -> Trajectory:

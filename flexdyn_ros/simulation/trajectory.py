@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
+from flexdyn_ros.simulation.limits import departures, in_words
 from flexdyn_ros.simulation.recordings.reading import is_recording
 from flexdyn_ros.simulation.samples import Samples
 from flexdyn_ros.writing import beside
@@ -85,15 +87,22 @@ class Trajectory(Samples):
         and of fixed steps. Else they are those of the instant.
     kinetic_between : float
         Largest kinetic energy that steps with error control saw, between samples too [J]; 0 for others.
+    rtol : float
+        Relative tolerance of steps with error control; 0 for fixed steps, and where a file does not tell.
     robot : Robot or None
         None after `load` without one.
     """
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else "empty"
-        return (
-            f"<Trajectory of {self.robot_name!r}: {len(self)} samples, {span}, {self.method}, {self.message}>"
-        )
+        words = (f"{len(self)} samples", span, self.method, self.message, *self._left())
+        return f"<Trajectory of {self.robot_name!r}: {', '.join(words)}>"
+
+    def _left(self) -> tuple[str, ...]:
+        """A sentence on coordinates beyond their position limits, where there are any."""
+        found = () if self.robot is None else departures(self, self.robot.coordinates)
+        words = in_words(tuple(one for one in found if one.quantity == "position"))
+        return (words,) if words else ()
 
     def _repr_html_(self) -> str:
         t = self
@@ -103,12 +112,14 @@ class Trajectory(Samples):
             (name, unit, *(f"{x:.5g}" for x in (values[0], values[-1], np.min(values), np.max(values))))
             for name, unit, values in zip(t.q_names, t.q_units, t.q.T)
         ]
-        span = f"{len(t)} samples, {t.t[0]:g} … {t.t[-1]:g} s, {t.method}"
+        span = ", ".join((f"{len(t)} samples", f"{t.t[0]:g} … {t.t[-1]:g} s", t.method, *t._left()))
         balance = (
             "" if t.energy is None else f", energy balance off by {t.balance_error:.2g} of the kinetic energy"
         )
         columns = ("coordinate", "unit", "start", "end", "smallest", "largest")
-        return section(f"Trajectory of {t.robot_name}", f"<p>{span}{balance}</p>", table(columns, rows))
+        return section(
+            f"Trajectory of {t.robot_name}", f"<p>{escape(span)}{balance}</p>", table(columns, rows)
+        )
 
     # ---- files and pictures ----
 
@@ -119,7 +130,7 @@ class Trajectory(Samples):
         content = {name: getattr(self, name) for name in _ARRAYS}
         content |= {name: np.array(getattr(self, name)) for name in _TEXTS}
         content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
-        numbers = self.status, self.dt, self.wall_time, self.kinetic_between
+        numbers = self.status, self.dt, self.wall_time, self.kinetic_between, self.rtol
         content["numbers"] = np.array(numbers, dtype=np.float64)
         content["warnings"] = np.array(self.warnings, dtype=np.str_)
         content["is_fixed"], content["held"] = np.array(self.is_fixed), np.array(self.held)
@@ -243,6 +254,7 @@ class Trajectory(Samples):
             is_fixed=bool(content.get("is_fixed", True)),
             held=bool(content.get("held", content.get("is_fixed", True))),
             kinetic_between=others[0] if others else 0.0,
+            rtol=others[1] if len(others) > 1 else 0.0,
             robot=robot,
         )
 

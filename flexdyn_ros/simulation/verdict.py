@@ -47,7 +47,7 @@ def _imbalance(run: Trajectory) -> list[str]:
     fastest = ""
     if step is not None:
         fastest = (
-            f"; its fastest mode, {step[1]}, has {step[2]:.4g} Hz, which rk4 bears with dt up to "
+            f"; its fastest mode, {step[1]}, has {step[2]:.4g} Hz, and rk4 is stable up to dt = "
             f"{at_most(step[0])} s"
         )
     remedy = OWN_STEPS if run.is_fixed else "a smaller rtol makes it less"

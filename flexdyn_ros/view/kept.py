@@ -34,7 +34,7 @@ Report = Callable[[int, int], None]
 def write_film(
     viewer: Any, path: str | Path, *, rate: float, size: tuple[int, int], report: Report = lambda n, of: None
 ) -> Path:
-    """A film of what moves the robot now, made by a browser without a window.
+    """Write a film of the present motion, rendered by a headless browser.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def write_film(
 
 
 def write_page(viewer: Any, path: str | Path, *, report: Report = lambda n, of: None) -> Path:
-    """A page of HTML that plays what moves the robot now; it needs no server and no network.
+    """Write an HTML page that plays the present motion, without server and network.
 
     viser records the scene and brings the program of the page; up to 600 moments, about 20 kB each.
 
@@ -181,6 +181,14 @@ def _round_length(metre: float, pixels: float) -> float:
     return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power * metre <= pixels))
 
 
+def _font(size: float) -> Any:
+    """DejaVu Sans, which comes with matplotlib: the letters of Pillow have no ×, µ, Greek or accents."""
+    import matplotlib
+    from PIL import ImageFont
+
+    return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", size)
+
+
 def written_on(
     image: np.ndarray,
     title: str,
@@ -192,13 +200,13 @@ def written_on(
 ) -> np.ndarray:
     """The picture (height, width, 3) with a title, with the scale of colours of a quantity from 0 to top
     unless it is "none", and with a bar of a round length where a metre takes so many pixels."""
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
     height, width = image.shape[:2]
     picture = Image.fromarray(image)
     pen = ImageDraw.Draw(picture)
     letter, margin, ink = max(LETTER * height, 8.0), MARGIN * height, INK[dark]
-    font: Any = ImageFont.load_default(letter)
+    font = _font(letter)
     pen.text((margin, margin), title, fill=ink, font=font)
     if quantity != "none":
         bar = np.tile(colours_of(np.linspace(0.0, 1.0, round(SCALE * width))), (round(0.6 * letter), 1, 1))

@@ -248,7 +248,7 @@ class Viewer:
 
     @property
     def scale(self) -> tuple[str, float]:
-        """What tubes are coloured by, and the value of the last colour."""
+        """Quantity that colours the tubes, and the value of the last colour."""
         return self.picture.scale
 
     @contextmanager
@@ -275,7 +275,7 @@ class Viewer:
 
     @property
     def story(self) -> str:
-        """What moves the robot, or would if it did not stand still for a film."""
+        """Source of the present motion, also while the robot stands still for a film."""
         return self._still_of or self.source
 
     @property
@@ -308,7 +308,7 @@ class Viewer:
 
     @property
     def bends(self) -> bool:
-        """Whether there are deformations to magnify."""
+        """True if there are deformations to magnify."""
         return any(c.kind in MODAL for c in self.robot.coordinates)
 
     # ---- time ----

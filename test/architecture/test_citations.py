@@ -56,3 +56,29 @@ def test_the_walks_are_short_and_lead_along_files_that_exist():
         for name in walk:
             assert any(f"/{file}".endswith(f"/{name}") for file in files), name
     assert [len(walk) < most for walk, most in zip(walks, (30, 15, 9, 14, 11), strict=True)] == [True] * 5
+
+
+#: "Book 1984", "Luh, Walker & Paul (1980)", "Han et al. 2000" in the text of a page
+_NAME = r"[A-Z][A-Za-zØøäöüéč'’-]+"
+AUTHORS = re.compile(rf"\b({_NAME})(?:(?:, | & | and )(?:de )?{_NAME})*(?: et al\.)?,? \(?((?:19|20)\d\d)\)?")
+NO_AUTHORS = {"December", "July", "January", "ESPRIT", "Table", "Simulink", "MATLAB"}
+
+
+def test_literature_that_pages_cite_is_among_the_references():
+    known = (ROOT / "docs" / "references.md").read_text()
+    entries = re.split(r"^\* ", known, flags=re.MULTILINE)
+    pages = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+    cited = {
+        (author, year): page.name
+        for page in pages
+        if page.name != "references.md"
+        for author, year in AUTHORS.findall(page.read_text())
+        if author not in NO_AUTHORS
+    }
+    missing = [
+        f"{page}: {author} {year}"
+        for (author, year), page in cited.items()
+        if not any(author in entry and f"({year})" in entry for entry in entries)
+    ]
+    assert sorted(missing) == []
+    assert len(cited) > 40

@@ -84,6 +84,12 @@ def test_code_fits_its_column(page):
     assert wide == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=name_of)
+def test_comments_of_code_have_lines_of_their_own(page):
+    lines = [line for block in blocks(page) if block.language for line in block.text.splitlines()]
+    assert [line for line in lines if re.match(r"[^#'\"]*\S\s+# \w|.*[\w)\]'\"]\s{2,}# \w", line)] == []
+
+
 #: pages for users: what was measured when is told in docs/acceptance.md
 OF_USERS = [
     *EXECUTED,
@@ -188,6 +194,10 @@ def judge_python(words: list[str], about: str) -> None:
         assert (ROOT / words[0]).is_file(), about
 
 
+#: these commands take files, services and topics
+NO_ROBOT = ("compare", "from-dh", "call", "pub")
+
+
 def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
     """Options are those of the command, and a robot that is named comes with us or stands on the page."""
     import typer
@@ -200,7 +210,7 @@ def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
     robot = words[1] if len(words) > 1 else ""
     if words[0] == "study":
         assert (ROOT / "config" / "studies" / f"{robot}.yaml").is_file(), f"{about}: no study {robot}"
-    elif robot and not robot.startswith("-") and words[0] not in ("compare", "from-dh"):  # these take files
+    elif robot and not robot.startswith("-") and words[0] not in NO_ROBOT:
         judge_robot(robot, files, about)
     # files that a click option wants to exist are not there yet
     given = [word for word in words[1:] if word.startswith("--")]

@@ -293,8 +293,8 @@ def test_every_family_is_in_the_contract_that_keeps_families_apart():
 
 #: commands and nodes are public by their entry points
 ENTRY_POINTS = ("flexdyn_ros.cli.main", "flexdyn_ros.nodes.pd_controller")
-#: these make pages from the package itself
-GENERATORS = ("make_command_page.py", "sphinx_api.py")
+#: these make pages and pictures from the package itself
+GENERATORS = ("make_command_page.py", "make_pictures.py", "sphinx_api.py")
 
 
 def test_examples_pages_and_tests_of_behaviour_import_public_names_only():

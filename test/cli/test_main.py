@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ def test_check_prints_bodies_coordinates_and_masses():
 def test_check_tells_mobility_and_loads(flexdyn):
     run = flexdyn("check", "boom_on_cylinder")
     assert run.returncode == 0, run.stderr
-    words = [tuple(filter(None, (x.strip() for x in line.split("│")))) for line in run.stdout.splitlines()]
+    words = [tuple(re.split(r"\s{2,}", line.strip())) for line in run.stdout.splitlines()]
     for row in (("actuators between frames", "1", "hoist"), ("passive joints", "1", "lift")):
         assert row in words
     # the weight of 100 kg at 1.2 m, and of what swings, is held by the cylinder
@@ -175,7 +176,7 @@ def test_simulate_writes_table_picture_and_files(pendulum, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert "hinge" in run.stdout
-    assert "real-time factor" in run.stdout
+    assert "x real time, dop853, rtol 1e-6); energy error" in run.stdout
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     trajectory = flexdyn_ros.Trajectory.load(saved)
     assert trajectory.q[0, 0] == 0.5

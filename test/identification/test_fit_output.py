@@ -379,3 +379,14 @@ def test_progress_is_told_and_stopping_loses_nothing(start, truth):
     assert len(told) < 6
     before = predicted_outputs(start, data)
     assert max(found.left_over.values()) < 0.5 * max(before.left_over.values())
+
+
+def test_a_free_motion_without_efforts_is_fitted_without_numerical_warnings():
+    arm = load("two_link")
+    run = simulate(arm.with_parameters({"elbow/damping": 0.4}), 1.0, q0=[0.8, 0.3], sample=0.01)
+    columns = {"shoulder": run.q[:, 0], "elbow": run.q[:, 1]}
+    columns |= {"shoulder.effort": run.tau[:, 0], "elbow.effort": run.tau[:, 1]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = fit_output(arm, Measurement("run", run.t, columns), "elbow/damping")
+    assert found.values["elbow/damping"] == pytest.approx(0.4, abs=1e-3)

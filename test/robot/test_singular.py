@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.errors import FlexdynWarning, SingularityError
+from flexdyn_ros.errors import FlexdynWarning, SimulationError, SingularityError
 
 #: a base without mass turns against the first joint of the arm
 LOOSE = {"base.type": "floating"}
@@ -147,3 +147,12 @@ def test_robots_whose_bodies_weigh_something_are_not_checked():
         COAXIAL.replace('<axis xyz="0 0.6 0.8"/></joint>', '<axis xyz="1 0 0"/></joint>', 1)
     )
     assert robot.functions.checked
+
+
+def test_a_run_of_a_robot_without_mass_ends_with_the_cause():
+    text = (
+        '<robot name="light"><link name="base"/><link name="arm"/><joint name="turn" type="continuous">'
+        '<parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+    with pytest.raises(SimulationError, match=r"'turn' moves? no inertia"):
+        flexdyn_ros.simulate(flexdyn_ros.load(text), 0.1)

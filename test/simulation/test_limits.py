@@ -45,4 +45,12 @@ def test_the_picture_shows_the_limit_that_was_passed(fallen):
         line for line in axes.get_lines() if len(set(line.get_ydata())) == 1 and len(line.get_ydata()) == 2
     ]
     assert [line.get_ydata()[0] for line in dotted if line.get_ydata()[0] == 0.5] == [0.5]
-    assert "error control, samples every 1 ms" in axes.figure.get_suptitle()
+    assert "dop853, rtol 1e-6" in axes.figure.get_suptitle()
+
+
+def test_a_run_says_which_coordinates_left_their_limits():
+    arm = flexdyn_ros.load("seven_joint_arm")
+    fallen, short = (flexdyn_ros.simulate(arm, seconds) for seconds in (1.0, 0.01))
+    assert "4 coordinates left their limits: wrist_pitch at 0.028 s, elbow_pitch at" in repr(fallen)
+    assert "4 coordinates left their limits" in fallen._repr_html_()
+    assert "limits" not in repr(short)

@@ -228,7 +228,7 @@ def test_pictures_say_what_is_hatched(computed):
     feasible = {"f": {"most": 0.5, "label": "it costs too much"}, "g": {"least": 0.1}}
     result = computed({**QUADRATIC, "feasible": feasible})
     figure = result.plot(kind="contour")
-    assert figure.get_supxlabel() == "hatched: it costs too much or g < 0.1"
+    assert figure.legends[0].get_title().get_text() == "hatched: it costs too much or g < 0.1"
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["it costs too much", "g < 0.1"]
     unlabelled = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}}}, "unlabelled")

@@ -165,7 +165,7 @@ def test_keys_do_what_buttons_do(page, viewer):
 
 def test_knobs_move_the_robot_while_it_runs(page, viewer):
     page.tab("Drive")
-    page.press("Let it move")
+    page.press("Start live simulation")
     page.until(lambda: viewer.source == "drive", "it does not begin")
     page.page.get_by_text("Targets").wait_for()
     index = viewer.robot.q_names.index("elbow_pitch")

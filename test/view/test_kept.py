@@ -156,6 +156,14 @@ def test_a_picture_has_a_bar_of_a_round_length():
     assert ink.max() == pytest.approx(0.2 * 230.0, abs=2)
 
 
+@pytest.mark.parametrize("letter", "×²µθéü–·")
+def test_letters_of_titles_are_none_that_the_font_lacks(letter):
+    from flexdyn_ros.view.kept import written_on
+
+    bare = np.full((200, 400, 3), 240, dtype=np.uint8)
+    assert (written_on(bare, letter) != written_on(bare, chr(0xFFFE))).any()
+
+
 def test_titles_tell_what_is_shown_with_time_and_magnification(viewer):
     viewer.show_time(0.1)
     assert viewer.picture.title == f"{viewer.robot.name}   t = 0.10 s"

@@ -40,7 +40,7 @@ class Joint(UrdfJoint):
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing holds the child link: a floating joint that no `<joint_type>` makes another."""
+        """True for a floating joint without `<joint_type>`."""
         return self.type == "floating" and self.joint_type is None
 
 
@@ -104,7 +104,7 @@ class Formulation:
 
 @dataclass(frozen=True)
 class Override:
-    """One value that a later source (file, YAML, options) put in place of an earlier one."""
+    """A value that a later source (file, YAML, options) replaced."""
 
     path: str
     old: Any

@@ -113,6 +113,7 @@ def icon_of(robot: Robot, q: np.ndarray) -> bytes | None:
         return None
     places = dict(zip(robot.frame_names, robot.frames(q, robot.frame_names)[:, :3, 3], strict=True))
     figure = Figure(figsize=(2.56, 2.56), dpi=100)
+    figure.set_layout_engine("none")
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.06, 0.06, 0.88, 0.88))
     for parent, child in _bars(robot):

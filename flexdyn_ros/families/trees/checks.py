@@ -131,7 +131,7 @@ def check_tree(
     for link in description.flexible_links.values():
         doubts += _shortness(settled_link(description, link))
         if link.damping is None and link.modes.file is None:
-            notes.append(f"link '{link.link}': no <damping>, its vibrations do not die away")
+            notes.append(f"link '{link.link}': no <damping>, its vibrations are undamped")
     if robot.nv > MOST_ANALYSED:
         notes.append(
             f"{robot.nv} coordinates: modes, rest under gravity and drives are for up to {MOST_ANALYSED}"
@@ -185,8 +185,8 @@ def _bearable_step(robot: Robot) -> Iterator[tuple[bool, str]]:
         step, name, frequency = found
         yield (
             False,
-            f"with all joints free the highest mode (mostly {name}) has {frequency:.4g} Hz: fixed steps of "
-            f"rk4 bear at most {at_most(step)} s",
+            f"with all joints free the highest mode (mostly {name}) has {frequency:.4g} Hz: rk4 is "
+            f"stable up to dt = {at_most(step)} s",
         )
 
 

@@ -197,6 +197,8 @@ def _misfit(model: LinearModel, chosen: Sequence[Parameter], motions: Sequence[M
     size = np.nanstd(tau, axis=0)
     Y, y = np.concatenate(rows.regressors), np.concatenate(rows.efforts)
     told = np.isfinite(y) & (size > 0.0)
+    if not told.any():  # efforts that are constant, as of a free motion
+        return 0.0
     weight = np.broadcast_to(1.0 / np.where(size > 0.0, size, 1.0), y.shape)[told]
     W = Y[told] * weight[:, None]
     length = np.linalg.norm(W, axis=0)

@@ -58,7 +58,7 @@ def fit_linear(
     asymmetric: str | Sequence[str] = (),
 ) -> Identified:
     """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
-    with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
+    weighted by the residuals of each effort (Gautier & Khalil 1990; Swevers et al. 1997).
 
     What is fitted are base parameters, combinations that the data tell. Of all the numbers that fit so, to
     1e-4 of the residual, the robot gets those nearest to what it had, among the inertias that bodies can

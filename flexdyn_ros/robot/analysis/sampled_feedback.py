@@ -25,8 +25,8 @@ def sampled_growth(
     delay: float = 0.0,
     tau: np.ndarray | None = None,
 ) -> float:
-    """Rate [1/s] at which the least stable motion about q grows under tau0 - P dq - D v, sampled and held;
-    negative if all motion dies down.
+    """Growth rate [1/s] of the least stable motion about q under tau0 - P dq - D v, sampled and held;
+    negative if all motion decays.
 
     Feedback that damps every mode in continuous time can excite them when sampled: velocity feedback needs
     damping x period below about twice the inertia that moves at once, which in a bending arm is little more

@@ -149,8 +149,7 @@ def _add_texts(
 
 
 def _title(trajectory: Samples) -> str:
-    times = "steps of" if trajectory.is_fixed else "error control, samples every"
-    return f"{mathtext(trajectory.robot_name)}: {trajectory.method}, {times} {trajectory.dt * 1e3:g} ms"
+    return f"{mathtext(trajectory.robot_name)}: {trajectory.by_method}"
 
 
 def _label_times(axes: Any, drawn: Sequence[Panel], rows: int) -> None:

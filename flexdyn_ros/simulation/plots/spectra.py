@@ -28,7 +28,7 @@ class Spectrum(NamedTuple):
 
 def tip_deflections(trajectory: Samples) -> dict[str, np.ndarray]:
     """Displacements (n,) [m] of the tips of bending links across their beams, in beam axes; empty without
-    robot, or where nothing bends."""
+    robot or flexible links."""
     if trajectory.robot is None:
         return {}
     found = {}

@@ -181,7 +181,7 @@ class Recording:
 def records(
     path: str | PathLike[str], *, most_bytes: int = MOST_BYTES
 ) -> Iterator[tuple[str, Message | Note]]:
-    """What is in a recording, in the order of writing: ("topic", message) and ("", note).
+    """Contents of a recording in the order of writing: ("topic", message) and ("", note).
 
     Ends without complaint where a file ends that was not closed. What is read is counted before it is
     unpacked, whatever the file says of its size.

@@ -64,7 +64,7 @@ def _failure(plan: Plan, stepper: AnyStepper, record: Record, t: float) -> Simul
     bearable = bearable_step(plan.robot, plan.q0)
     if bearable is not None and bearable[0] < plan.dt:
         advice = (
-            f"; its fastest mode, {bearable[1]}, has {bearable[2]:.4g} Hz: rk4 bears dt up to "
+            f"; its fastest mode, {bearable[1]}, has {bearable[2]:.4g} Hz: rk4 is stable up to dt = "
             f"{at_most(bearable[0])} s; {OWN_STEPS}"
         )
     if record.t[record.count - 1] != t:

@@ -103,7 +103,7 @@ class FusedHydraulics:
 
     @property
     def mode(self) -> str:
-        """How the stepper's tau is meant."""
+        """Meaning of the stepper's tau."""
         return next(name for name, value in _MODES.items() if value == self._memory[cylinder.MODE])
 
     @mode.setter

@@ -204,7 +204,7 @@ class Stepper:
 
     @property
     def at_stop(self) -> np.ndarray:
-        """What (nu,) is outside its position limits now."""
+        """Mask (nu,) of coordinates outside their position limits."""
         return self._workspace.at_stop != 0
 
     def energy(self) -> Energy:
@@ -245,7 +245,7 @@ class Stepper:
 
     @property
     def any_saturated(self) -> bool:
-        """Whether an effort was clipped in the last `advance` or `step`."""
+        """True if an effort was clipped in the last `advance` or `step`."""
         return bool(self._workspace.saturated.any())
 
     def snapshot(self) -> tuple[np.ndarray, ...]:
@@ -416,7 +416,7 @@ class Stepper:
 
     @property
     def has_modes(self) -> bool:
-        """Whether links bend."""
+        """True if the robot has flexible links."""
         return bool(self._motion.modal)
 
     def _choose_method(self) -> None:

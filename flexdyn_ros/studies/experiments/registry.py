@@ -52,7 +52,7 @@ def experiment(*results: str, **units: str) -> Callable[[Callable[..., object]],
 
 
 def shipped_experiments() -> dict[str, str]:
-    """What each shipped experiment does, in a line, by its name."""
+    """Descriptions of the included experiments, one line each, by name."""
     return {name: (function_of(name).__doc__ or "").partition("\n")[0] for name in SHIPPED}
 
 

@@ -9,7 +9,15 @@ import numpy as np
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.escaping import mathtext
 from flexdyn_ros.simulation.plots.style import COLOURS, DASHES
-from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for, colour_scale, name_axes
+from flexdyn_ros.studies.pictures.columns import (
+    BOTH_SIDES,
+    OUTSIDE,
+    SCALE,
+    Columns,
+    axes_for,
+    colour_scale,
+    name_axes,
+)
 
 #: lines of parallel coordinates that are drawn at most
 MOST_LINES = 2000
@@ -139,11 +147,13 @@ def pareto(n: Columns, x: str | None, y: str | None, value: list[str], by: str |
     figure, (ax,) = axes_for(1, 7.0, 5.0)
     inside = n.result.feasible()
     at, up = n.numbers(x), n.numbers(y)
-    ax.scatter(at[~inside], up[~inside], s=14, facecolors="none", edgecolors="0.7", linewidths=0.7,
+    ax.scatter(at[~inside], up[~inside], s=14, facecolors="none", edgecolors="0.45", linewidths=0.7,
                label=n.outside() if (~inside & np.isfinite(at)).any() else None)  # fmt: skip
     if value:
         colour = n.numbers(value[0])[inside]
-        scale = colour_scale(n, float(np.nanmin(colour)), float(np.nanmax(colour)))
+        # a logarithmic axis y says nothing of the third number
+        span = (float(np.nanmin(colour)), float(np.nanmax(colour)))
+        scale = {"cmap": SCALE} if n.log else colour_scale(n, *span)
         drawn = ax.scatter(at[inside], up[inside], s=16, c=colour, **scale)
         figure.colorbar(drawn, ax=ax, label=n.label(value[0]), shrink=0.9)
     else:
@@ -154,12 +164,12 @@ def pareto(n: Columns, x: str | None, y: str | None, value: list[str], by: str |
     ax.set_ylabel(n.label(y))
     if n.log:
         ax.set_yscale("log")
-    ax.legend(**BESIDE)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
-#: where bounds are reached
-EDGES = (COLOURS[1], "#FFFFFF", COLOURS[3], COLOURS[4])
+#: colours of the lines where bounds are reached; each has dashes of its own and a white rim
+EDGES = (COLOURS[5], COLOURS[1], COLOURS[3], COLOURS[6])
 LEVELS = 12
 
 
@@ -203,7 +213,8 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
                 Y,
                 np.clip(Z, low, high),
                 levels=steps[1:-1][:: 2 if len(steps) > 8 else 1],
-                colors="white",
+                # the middle of a diverging map is white
+                colors="0.3" if scale["cmap"] == BOTH_SIDES else "white",
                 linewidths=0.6,
             )
             ax.clabel(lines, fmt="%.2g", fontsize=7)
@@ -212,12 +223,16 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
         if n.study.feasible:
             edges = _shade(n, ax, rows, x, y) or edges
         ax.set_title(words, loc="left", fontsize=10)
-    name_axes(n, figure, axes, x, y, f"hatched: {n.outside()}" if n.study.feasible else "")
+    note = f"hatched: {n.outside()}" if n.study.feasible else ""
+    # the title of a legend of edges has the note
+    name_axes(n, figure, axes, x, y, note if len(edges) < 2 else "")
     decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
     if len(edges) > 1:
-        figure.legend(handles=edges, fontsize=8, loc="outside lower center", ncols=len(edges),
-                      facecolor="0.75", edgecolor="none", framealpha=1.0)  # fmt: skip
+        below = {"loc": "outside lower center", "ncols": len(edges)}
+        where = below if len(axes) == 1 else {"loc": "outside right upper"}
+        figure.legend(handles=edges, fontsize=8, title=note, title_fontsize=8, frameon=False,
+                      handlelength=3.0, **where)  # fmt: skip
     return figure
 
 
@@ -235,6 +250,7 @@ def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> list[Any]:
     """Hatch what is not feasible, and draw where each bound is reached: by margins, so that no edge is a
     staircase. What a legend says of these edges."""
     from matplotlib.lines import Line2D
+    from matplotlib.patheffects import withStroke
 
     X = Y = worst = None
     edges: list[Any] = []
@@ -247,9 +263,13 @@ def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> list[Any]:
             M = np.where(np.isfinite(M), M, -1.0)
             worst = M if worst is None else np.minimum(worst, M)
             if min(M.shape) > 1 and M.min() < 0.0 <= M.max():
-                colour = EDGES[len(edges) % len(EDGES)]
-                ax.contour(X, Y, M, levels=[-1e-12], colors=[colour], linewidths=1.8, linestyles="-")
-                edges.append(Line2D([], [], color=colour, lw=1.8, label=word))
+                colour, dashes = EDGES[len(edges) % len(EDGES)], DASHES[len(edges) % len(DASHES)]
+                rim = {"path_effects": [withStroke(linewidth=3.6, foreground="white")]}
+                drawn = ax.contour(
+                    X, Y, M, levels=[-1e-12], colors=[colour], linewidths=1.8, linestyles=[dashes]
+                )
+                drawn.set(**rim)
+                edges.append(Line2D([], [], color=colour, lw=1.8, linestyle=dashes, label=word))
     if worst is None or min(worst.shape) < 2:
         return []
     # a margin of exactly zero is feasible

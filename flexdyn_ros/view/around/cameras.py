@@ -109,8 +109,17 @@ class Cameras:
     def _greet(self, client: Any) -> None:
         """Show a phone the robot above the panel."""
         upright = _upright(client.camera)
-        if upright:
-            aim(client.camera, "corner", *self._first, upright=upright)
+        if not upright:
+            return
+        desk = self._viewer.server.initial_camera
+
+        def aim_above_panel(camera: Any) -> None:
+            # a page that still loads may take the camera of desks after this one
+            if np.allclose(camera.position, desk.position):
+                aim(camera, "corner", *self._first, upright=upright)
+
+        aim(client.camera, "corner", *self._first, upright=upright)
+        client.camera.on_update(aim_above_panel)
 
 
 def _upright(camera: Any) -> float:

@@ -76,7 +76,7 @@ class Picture:
 
     @property
     def scale(self) -> tuple[str, float]:
-        """What tubes are coloured by, and the value of the last colour."""
+        """Quantity that colours the tubes, and the value of the last colour."""
         chosen = self._viewer.panels.colouring
         return EQUILIBRIUM if chosen == "moment" and self._balanced else chosen, self.top
 

@@ -26,7 +26,7 @@ class KnobsTab:
     def __init__(self, viewer: Any, gui: GuiApi, jobs: Jobs) -> None:
         self._viewer, self._gui = viewer, gui
         self.targets: dict[int, Any] = {}
-        gui.add_button("Let it move").on_click(lambda _: jobs.shortly(self.begin))
+        gui.add_button("Start live simulation").on_click(lambda _: jobs.shortly(self.begin))
         gui.add_button("Hold this pose").on_click(lambda _: viewer.pose(viewer.q))
         self._folder = gui.add_folder("Targets")
         self.payload: object = None

@@ -30,7 +30,7 @@ class PoseTab:
         self.sliders: dict[int, Any] = {}
         self._sliding, self._moved = threading.Lock(), 0.0
         gui.add_button("Neutral pose").on_click(lambda _: self.take(viewer.robot.neutral()))
-        gui.add_button("Move each in turn").on_click(lambda _: viewer.tour())
+        gui.add_button("Cycle coordinates").on_click(lambda _: viewer.tour())
         if viewer.bends:
             gui.add_button("Static deflection").on_click(lambda _: jobs.shortly(self._sag))
         rows = viewer.robot.coordinates

@@ -442,7 +442,9 @@ class TreeDraft:
         if not idle:
             return ()
         names = ", ".join(idle)
-        return (f"no mass and no rotor behind the joints of: {names}; forward dynamics is singular there",)
+        return (
+            f"the joints of these links move no mass and no rotor: {names}; forward dynamics is singular",
+        )
 
 
 def _frozen(values: object, dtype: type = np.float64) -> np.ndarray:

@@ -1,0 +1,117 @@
+"""Pages as a visitor sees them first: in frame, names, units, sliders, no errors of the console."""
+
+import re
+
+import numpy as np
+import pytest
+from browser import Page, browser, in_picture
+
+import flexdyn_ros
+from flexdyn_ros.robot.coordinates import pose_name
+
+pytest.importorskip("viser")
+pytestmark = pytest.mark.timeout(600)
+
+WIDTH, HEIGHT = 1440, 900
+#: one of each robot type
+ROBOTS = ("seven_joint_arm", "canadarm2", "mobile_arm_spatial", "soft_arm_3", "stewart_1t")
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    with browser() as chrome:
+        yield chrome
+
+
+def opened(name, port):
+    from flexdyn_ros.view import Viewer
+    from flexdyn_ros.view.opening import first_scene
+
+    viewer = Viewer(flexdyn_ros.load(name), port=port)
+    first_scene(viewer)
+    return viewer
+
+
+def value(page, label):
+    """What the field of a slider shows."""
+    field = page.page.locator(f"text={label} >> visible=true >> xpath=ancestor::*[.//input][1]//input").last
+    return float(field.input_value())
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_first_page_shows_the_whole_robot_with_names_and_units(chrome, name):
+    viewer = opened(name, 8360)
+    page = Page(chrome, viewer.port, WIDTH, HEIGHT)
+    try:
+        scene = viewer.server.scene
+        for other in ("/shadow", "/label", "/overlay"):
+            scene.get_handle_by_name(other).visible = False
+        page.page.wait_for_timeout(2500)
+        # what the library says of browsers without a graphics processor lies over the picture
+        for button in page.page.locator(".mantine-Notification-closeButton").all():
+            button.click()
+        page.page.wait_for_timeout(500)
+        before = page.picture()
+        scene.get_handle_by_name("/robot").visible = False
+        page.page.wait_for_timeout(1500)
+        robot = np.abs(page.picture() - before).max(axis=-1) > 40
+        rows, columns = np.nonzero(robot)
+        assert robot.mean() > 0.003
+        assert max(np.ptp(rows) / HEIGHT, np.ptp(columns) / (WIDTH - 330)) > 0.25
+        assert 3 < rows.min() < rows.max() < HEIGHT - 4
+        assert 3 < columns.min() < columns.max() < WIDTH - 330 - 4
+        assert page.page.title() == f"{name} - flexdyn"
+        # sliders of modal coordinates are folded
+        text = page.page.locator("body").inner_text()
+        for c in viewer.robot.coordinates:
+            if c.kind in ("joint", "base", "platform", "actuator"):
+                assert f"{pose_name(c)} [{c.unit}]" in text
+        assert not re.search(r"\b(base|platform)/[vw][xyz]\b", text)
+        if name == "canadarm2":
+            assert re.search(r"\b\d+ kN m\b", text)
+        assert not page.errors
+    finally:
+        page.page.close()
+        viewer.close()
+
+
+def test_fields_show_what_was_taken_and_sliders_follow_the_tour(chrome):
+    viewer = opened("canadarm2", 8363)
+    page = Page(chrome, viewer.port, WIDTH, HEIGHT)
+    try:
+        page.tab("Pose")
+        limit = viewer.robot.coordinates[0].upper
+        page.fill("shoulder_pitch", 99.0)
+        page.until(
+            lambda: abs(value(page, "shoulder_pitch") - limit) < 1e-2, "the field shows another number"
+        )
+        assert viewer.q[0] == pytest.approx(limit, abs=1e-2)
+        page.press("Neutral pose")
+        page.until(lambda: abs(value(page, "shoulder_pitch")) < 1e-3, "the slider stayed behind")
+        page.press("Cycle coordinates")
+        page.until(lambda: abs(value(page, "shoulder_pitch")) > 0.1, "the slider does not follow the tour")
+        assert not page.errors
+    finally:
+        page.page.close()
+        viewer.close()
+
+
+def test_a_phone_that_begins_with_the_camera_of_desks_is_led_to_the_robot(chrome):
+    viewer = opened("canadarm2", 8366)
+    page = Page(chrome, viewer.port, 390, 844)
+    try:
+        page.page.wait_for_timeout(1500)
+        (client,) = viewer.server.get_clients().values()
+        client.camera.position = viewer.server.initial_camera.position
+        client.camera.look_at = viewer.server.initial_camera.look_at
+        corners = np.array(viewer.cameras.swept())
+
+        def is_seen():
+            x, y = in_picture(client.camera, corners, 390, 844).T
+            return np.abs(x).max() < 1.0 and y.min() > 0.0
+
+        page.until(is_seen, "the robot is beside the picture or behind the panel")
+        assert not page.errors
+    finally:
+        page.page.close()
+        viewer.close()
