@@ -58,7 +58,13 @@ class RobotInterface(Protocol):
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: _Loads = None
     ) -> np.ndarray: ...
     def forward_dynamics(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None = None, wrenches: _Loads = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: _Loads = None,
+        *,
+        prescribed: Mapping[str, object] | object = None,
     ) -> np.ndarray: ...
     def mass_matrix(self, q: np.ndarray) -> np.ndarray: ...
     def actuation_matrix(self, q: np.ndarray) -> np.ndarray: ...
