@@ -17,7 +17,7 @@ from flexdyn_ros.identification.identified import Identified
 from flexdyn_ros.identification.linear.added import Added, is_added
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
-from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, resisting, unexplained
+from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, heavy, resisting, unexplained
 from flexdyn_ros.identification.linear.known import Known
 from flexdyn_ros.identification.linear.least_squares import Estimate, Rows, efforts_of, estimate
 from flexdyn_ros.identification.linear.models import (
@@ -166,7 +166,9 @@ def fit_linear(
     doubts += without_peak(joints, values)
     if not consistent:
         doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
-    doubts += resisting(bodies, base, plain, found, nearest, robot.effort_names)
+    doubts += resisting(robot, motions, bodies, base, plain, found, nearest)
+    if consistent:
+        doubts += heavy(base, before, found)
     if fits_poorly(samples):
         doubts += guesses(robot, model, task.chosen(model), motions)
     doubts += unexplained(samples)
