@@ -18,7 +18,7 @@ import numpy as np
 from identify_ur10e import read as read_ur10e
 
 from flexdyn_ros import errors, load
-from flexdyn_ros.bridges.denavit_hartenberg import DenavitHartenberg
+from flexdyn_ros.bridges import DenavitHartenberg
 from flexdyn_ros.identification import Measurement, fit_linear
 
 #: of a link of which nothing is known: mass [kg], radius of gyration [m]

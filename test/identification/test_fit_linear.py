@@ -320,13 +320,15 @@ def test_efforts_that_are_all_zero_are_refused():
         fit_linear(robot, simulate(robot, 0.5))
 
 
-def test_a_payload_on_the_tip_of_a_link_that_bends_is_found():
+def test_a_payload_on_the_tip_of_a_link_that_bends_is_found(tmp_path):
     truth = load(TOOLED.format(x=0.03, m=1.1))
     found = fitted(load(TOOLED.format(x=0.04, m=0.8)), measured(truth))
     assert found.values["payload/mass"] + found.values["adapter/mass"] == pytest.approx(1.3, rel=1e-6)
     alone = fitted(load(TOOLED.format(x=0.04, m=0.8)), measured(truth), parameters=["payload/*"])
     assert alone.values["payload/mass"] == pytest.approx(1.1, rel=1e-6)
     assert alone.values["payload/mx"] == pytest.approx(1.1 * 0.03, rel=1e-5)
+    alone.write_urdf(tmp_path / "found.urdf")
+    assert load(tmp_path / "found.urdf").mass == pytest.approx(truth.mass)
 
 
 def test_a_payload_on_a_rigid_link_is_fitted_where_it_is_named():
