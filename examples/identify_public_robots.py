@@ -85,7 +85,8 @@ def panda(clone):
 
 
 def tx40(clone):
-    """9 s at 5 kHz; motor angles and torques, the wrist's drives are coupled (gears of the repository)."""
+    """9 s at 5 kHz; motor angles and torques. The wrist's drives are coupled: the friction of motor 6, which
+    turns with both joints, acts on both. Gears and that friction are those of the repository."""
     folder = clone / "examples" / "staubli_TX40"
     robot = load(folder / "urdf" / "tx40_mdh_modified.urdf")
     gears = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
@@ -96,7 +97,13 @@ def tx40(clone):
         for name in ("pos_read_data.csv", "curr_data.csv")
     )
     q = np.linalg.solve(turns, motor.T).T + [0.0, -pi / 2, pi / 2, 0.0, 0.0, 0.0]
-    return robot, columns(robot, 2e-4 * np.arange(len(q)), q, torque @ pulls.T)
+    (log,) = columns(robot, 2e-4 * np.arange(len(q)), q, torque @ pulls.T)
+    smooth = log.filtered(20.0)
+    turning = np.gradient(smooth["joint_5"] + smooth["joint_6"], log.t)
+    known = dict.fromkeys(
+        (f"joint_{i}.known_effort" for i in (5, 6)), 0.616 * turning + 1.95 * np.sign(turning)
+    )
+    return robot, [Measurement.of(log.t, {**log.columns, **known}, name="tx40")]
 
 
 def xmate(clone):
