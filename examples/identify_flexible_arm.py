@@ -1,12 +1,15 @@
-"""Stiffness and damping of a laboratory arm with two flexible links, from logs of its joint and strain gauge.
+"""Stiffness and damping of an arm with two flexible links, from logs of its joints and a strain gauge.
 
     python examples/identify_flexible_arm.py FOLDER [REPORT]
 
 FOLDER holds logs of the Quanser 2-DOF serial flexible link, as software/quanser_updated/lqg_data of
-https://github.com/basta/quanser-2-dof-serial-flexible-link does (MIT licence): hub angle theta11 and
-deflection angle theta12 of the first stage at 500 Hz. There are no currents: the joint's motion is the input.
-The gauge has a gain and a low pass, which are fitted too. Two runs are held out. Dimensions are those of the
-same repository's configuration; what they do not tell (where masses lie) is ASSUMED.
+https://github.com/basta/quanser-2-dof-serial-flexible-link does (MIT licence), at 500 Hz: hub angle theta11,
+deflection angle theta12 of the first stage, and X2_sim, whose name says simulated. Its first column is the
+encoder of the elbow: it counts in steps of 2 pi / 4096 / 50, those of the encoder behind the elbow's gear, as
+theta11 does in steps of 2 pi / 4096 / 100. The elbow yields by some 0.1 rad while the hub moves. There are
+no currents: the motion of both joints is the input. The gauge has a gain and a low pass, which are fitted
+too. Two runs are held out. Dimensions are those of the same repository's configuration; what they do not tell
+(where masses lie) is ASSUMED.
 """
 
 import sys
@@ -18,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from flexdyn_ros import errors, load
-from flexdyn_ros.identification import Measurement, ModalTable, fit_output
+from flexdyn_ros.identification import Measurement, ModalTable, fit_output, predicted_outputs
 
 ARM = """<robot name="two_flexible_links">
   <link name="base"/>
@@ -76,12 +79,19 @@ RINGING, HIGHEST = 2.0, 10.0
 SAME_STEP = 0.02
 #: runs that are held out
 HELD_OUT = 2
+#: columns of a log
+COLUMNS = {"theta11": "shoulder", "X2_sim[0]": "elbow", "theta12": GAUGE}
+#: steps that the elbow's encoder counts, behind its gear [rad]
+COUNT = 2.0 * np.pi / 4096 / 50
 
 
 def read(path):
-    """Hub angle and gauge of one log."""
-    log = Measurement.read(path, names={"theta11": "shoulder", "theta12": GAUGE})
-    kept = Measurement.of(log.t, {name: log[name] for name in ("shoulder", GAUGE)}, name=path.name)
+    """Angles of hub and elbow, and gauge of one log."""
+    log = Measurement.read(path, names=COLUMNS)
+    counts = log["elbow"] / COUNT
+    if np.abs(counts - np.round(counts)).max() > 1e-3:
+        sys.exit(f"{path}: X2_sim[0] does not count in steps of the elbow's encoder")
+    kept = Measurement.of(log.t, {name: log[name] for name in COLUMNS.values()}, name=path.name)
     return kept.filtered(CUTOFF).resampled(RATE)
 
 
@@ -105,39 +115,29 @@ def main(folder, report=None):
     files = [path for path in sorted(Path(folder).glob("*.mat")) if "_0deg_run01" not in path.name]
     if len(files) <= HELD_OUT:
         sys.exit(f"{folder} holds {len(files)} logs, expected more than {HELD_OUT}")
-    runs = [read(path) for path in files]
-    fitting = runs[:-HELD_OUT]
-    start = load(ARM)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.FlexdynWarning)
-        modes = ModalTable.of_ringing(fitting, GAUGE, after=RINGING, highest=HIGHEST, modes=2)
-        how = {"inputs": "positions", "initial": "free", "dt": STEP, "noise": {GAUGE: NOISE}}
-        # friction damps large swings of the first mode more than what rings late
-        known = replace(modes, damping_ratio=np.array([np.nan, modes.damping_ratio[1]]))
-        found = fit_output(start, fitting, NAMES, FIRST, modes=known, **how)
-        # the numbers are held by priors: what is left to the data is the start of each run
-        priors = {name: (value, 1e-9 * abs(value)) for name, value in found.values.items()}
-        held = fit_output(
-            start,
-            runs[-HELD_OUT:],
-            NAMES,
-            start=dict(found.values),
-            priors=priors,
-            **how,
-        )
+        runs = [read(path) for path in files]
+    how = {"inputs": "positions", "initial": "free", "dt": STEP, "noise": {GAUGE: NOISE}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        late = ModalTable.of_ringing(runs[:-HELD_OUT], GAUGE, after=RINGING, highest=HIGHEST, modes=2)
+        # the elbow, which yields, damps what rings late: the table tells frequencies only
+        modes = replace(late, damping_ratio=np.full(2, np.nan))
+        found = fit_output(load(ARM), runs[:-HELD_OUT], NAMES, FIRST, modes=modes, **how)
+        unseen = predicted_outputs(found, runs[-HELD_OUT:], **how)
     print(found.table.to_string(index=False, float_format=lambda x: f"{x:.5g}"))
-    for label, fit in (("fitted", found), ("held out", held)):
-        for name, rows in zip(fit.samples.names, fit.samples.parts, strict=True):
-            off = spread(fit.samples.measured[rows, 0], fit.samples.predicted[rows, 0])
+    for label, samples in (("fitted", found.samples), ("unseen", unseen)):
+        for name, rows in zip(samples.names, samples.parts, strict=True):
+            off = spread(samples.measured[rows, 0], samples.predicted[rows, 0])
             print(f"{label:9s} {name:28s} residual {off:5.1f} % of the range")
+        print(f"{label:9s} left over {100 * samples.left_over[GAUGE]:.1f} % of the gauge")
     for one, other, off in repetitions(runs):
         print(f"{one} and {other}, the same step of the hub, differ by {off:.1f} % of the range")
     of_model = found.robot.modes(found.robot.neutral(), lock="joints").frequency
-    late = ModalTable.of_ringing(runs[-HELD_OUT:], GAUGE, after=RINGING, highest=HIGHEST, modes=2)
     for n in range(2):
         print(
-            f"frequency {n + 1} with joints locked: {of_model[n]:.3f} Hz; the fitted runs ring at "
-            f"{modes.frequency[n]:.3f}, those held out at {late.frequency[n]:.3f} Hz"
+            f"frequency {n + 1}: {of_model[n]:.3f} Hz with joints locked, rings at {late.frequency[n]:.3f} Hz"
         )
     if report:
         print("wrote", found.report(report, "examples/identify_flexible_arm.py"))

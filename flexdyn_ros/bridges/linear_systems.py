@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, needs
+from flexdyn_ros.robot.analysis.modes import chosen_coordinates
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def linear_system(
     *,
     outputs: Sequence[str] | Mapping[str, object] | None = None,
     wrenches: Mapping[str, object] | None = None,
+    lock: Sequence[str] | str = (),
 ) -> LinearSystem:
     """`robot.linearize` with names; the inputs are the robot's actuators.
 
@@ -98,7 +100,8 @@ def linear_system(
     outputs : names of states, or mapping from names to rows (2 nv,) of C; optional
         Default: all states. A row of a frame's velocity is its Jacobian (docs/how-to/bridges.md).
     wrenches : mapping, optional
-        As of `robot.linearize`.
+    lock : coordinate names, or "joints"
+        As of `robot.linearize`: locked coordinates are no states.
 
     Raises
     ------
@@ -113,9 +116,11 @@ def linear_system(
     if q.ndim != 1:
         raise DimensionError(f"q has shape {q.shape}, expected ({robot.nq},): one motion at a time")
     v = np.zeros(robot.nv) if v is None else v
-    found = robot.linearize(q, v, tau, wrenches)
+    found = robot.linearize(q, v, tau, wrenches, lock=lock)
     B = found.B @ robot.efforts(np.eye(len(robot.actuators))).T
-    states = (*robot.v_names, *(f"{name}.velocity" for name in robot.v_names))
+    locked = chosen_coordinates(lock, robot.coordinates, "lock")
+    free = [name for name, stands in zip(robot.v_names, locked, strict=True) if not stands]
+    states = (*free, *(f"{name}.velocity" for name in free))
     names, C = _outputs(outputs, states)
     return LinearSystem(found.A, B, C, np.zeros((len(names), B.shape[1])), states, robot.actuators, names)
 

@@ -117,7 +117,8 @@ def base_parameters(
     robot : Robot
     parameters : names or patterns of `robot.parameters`, or of those above, optional
         Default: the ten inertial numbers of every body; of robots without `parameters` all. "*" takes
-        damping, friction, rotors and springs of joints in, and the numbers of beams and modes.
+        damping, friction, rotors and springs of joints in, and the numbers of beams and modes. Payloads on
+        rigid links, which no motion tells from those, only by their names.
     samples : int, optional
         Random states; default four times as many as parameters.
     seed : int
@@ -129,7 +130,7 @@ def base_parameters(
         For a pattern that fits no parameter.
     """
     model = linear_model(robot)
-    chosen = chosen_parameters(model, parameters)
+    chosen = chosen_parameters(robot, model, parameters)
     count = SAMPLES * len(chosen) if samples is None else int(samples)
     if count < 1:
         raise StateError(f"samples is {samples}, expected at least 1")

@@ -396,16 +396,25 @@ class FamilyFunctions(ABC):
     def linearize_rows(
         self, rows: Rows, wrenches: Mapping[str, object] | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau.
+        """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau."""
+        return self.linearize_by_parts(rows, wrenches, np.zeros(self.nv, dtype=bool))
 
-        By parts: slopes of the balance of forces, solved with the mass matrix.
+    def linearize_by_parts(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, locked: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of `linearize_rows`, with 0 in the rows of the accelerations of locked (nv,) coordinates.
+
+        Slopes of the balance of forces, solved with the mass matrix: the free rows f of M a + h - B tau = 0
+        give M_ff da_f = B_f dtau - (d/dq)_f dq - (d/dv)_f dv. M depends on q, so that the slopes are taken at
+        the accelerations of the motion, in which locked coordinates have none.
         """
         robot, nv, nu = self.robot, self.nv, self.nu
+        held = {self.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
         motion = {name: rows.take(name) for name in ("q", "v", "tau")}
         flat = flat_wrenches(rows, wrenches)
         q, v, tau = (array.reshape(*rows.shape, array.shape[1]) for array in motion.values())
         loads = None if flat is None else {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
-        a = robot.forward_dynamics(q, v, tau, loads).reshape(rows.count, nv)
+        a = robot.forward_dynamics(q, v, tau, loads, prescribed=held or None).reshape(rows.count, nv)
         singular = ~np.isfinite(a).all(axis=1)
         a[singular] = 0.0
         sized = {name: (array, array.shape[1]) for name, array in (*motion.items(), ("a", a))}
@@ -415,7 +424,7 @@ class FamilyFunctions(ABC):
         A, B = np.zeros((rows.count, 2 * nv, 2 * nv)), np.zeros((rows.count, 2 * nv, nu))
         A[:, :nv, nv:] = np.eye(nv)
         _add_turn_errors(self.free_twists, motion["v"], A)
-        free = np.flatnonzero(~self.prescribed)
+        free = np.flatnonzero(~(self.prescribed | locked))
         inverse = np.zeros_like(M)
         inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
         A[:, nv:, :nv] = -inverse @ dq

@@ -45,7 +45,7 @@ class ForwardDerivatives(NamedTuple):
 
 
 class Linearization(NamedTuple):
-    """x' = A x + B u about a motion, x = (dq in R^nv, v): A (..., 2 nv, 2 nv), B (..., 2 nv, nu)."""
+    """x' = A x + B u about a motion, x = (dq, dv) of m velocities: A (..., 2 m, 2 m), B (..., 2 m, nu)."""
 
     A: np.ndarray
     B: np.ndarray
@@ -54,8 +54,8 @@ class Linearization(NamedTuple):
 class Modes(NamedTuple):
     """Modes of vibration, by rising frequency.
 
-    frequency (..., m) [Hz], damping_ratio (..., m) [-], shape (..., nv, m) of unit M-norm, unstable (...)
-    bool.
+    frequency (..., m) [Hz], damping_ratio (..., m) [-], shape (..., nv, m) of unit M-norm, complex for modes
+    of a steady motion, unstable (...) bool.
     """
 
     frequency: np.ndarray

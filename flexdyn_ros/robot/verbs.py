@@ -24,6 +24,7 @@ from flexdyn_ros.robot.analysis.derivatives import (
 )
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
 from flexdyn_ros.robot.analysis.small_deflections import Tip, beyond_linear, warning_of
+from flexdyn_ros.robot.analysis.steady_modes import steady_modes_of
 from flexdyn_ros.robot.arguments import (
     Rows,
     by_name,
@@ -680,16 +681,33 @@ class Robot:
         v: np.ndarray,
         tau: np.ndarray | None = None,
         wrenches: Mapping[str, object] | None = None,
+        *,
+        lock: Sequence[str] | str = (),
     ) -> Linearization:
-        """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion
-        at (q, v).
+        """A (..., 2 m, 2 m), B (..., 2 m, nu) of x' = A x + B dtau, x = (dq in R^m, dv), about the motion at
+        (q, v); m = nv - number locked.
 
         Exact to rounding: derivatives of M a + h - B tau - sum J^T w by forward tangents (Griewank & Walther
         2008, section 3.1), solved with the mass matrix; of many states in batches by a graph of the equations
         (`robot/entries/taped.py`), equal to rounding. The angular part of dq of a free body is a small turn
         in world axes, so that its rate is dw + w x dq.
+
+        Parameters
+        ----------
+        q, v : (..., nq), (..., nv) arrays
+        tau : (..., nu) array, optional
+            Zero if omitted [N m, N]; that of a locked coordinate is not used.
+        wrenches : mapping from frame name to (..., 6), optional
+            (moment; force) in world axes at the frame's origin; held.
+        lock : coordinate names, or "joints"
+            These keep the velocity that they have in v, by whatever effort that takes, and have no part in x.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
         """
-        return linearization_of(self.functions, q, v, tau, wrenches)
+        locked = chosen_coordinates(lock, self.coordinates, "lock")
+        return linearization_of(self.functions, q, v, tau, wrenches, locked)
 
     def inverse_dynamics_derivatives(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
@@ -737,9 +755,14 @@ class Robot:
         """
         return parameter_derivatives_of(self.functions, q, v, tau, wrenches, parameters)
 
-    def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
-        """Vibration modes about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see
-        `robot/analysis/modes.py`.
+    def modes(self, q: np.ndarray, *, v: np.ndarray | None = None, lock: Sequence[str] | str = ()) -> Modes:
+        """Modes of vibration about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; or about steady
+        rotation with v; see `robot/analysis/modes.py`.
+
+        With v the modes are the eigenvectors of `linearize` at (q, v) under the efforts that hold this motion
+        (Meirovitch 1974): gyroscopic and centrifugal terms count. The state has to be steady:
+        rotating coordinates leave the linear equations as they are, and nothing accelerates. Frequencies are
+        those that an observer who rotates along would measure.
 
         Platforms with `<hydraulics>` stand on the oil columns behind closed valves: K = J^T diag(K_h) J, each
         leg a spring of the stiffness that its oil has at the present stroke, between supply and tank pressure
@@ -750,25 +773,36 @@ class Robot:
         Parameters
         ----------
         q : (..., nq) array
-        lock : coordinate names, or "joints": these stand still and have no part in the modes
+        v : (..., nv) array, optional
+            Velocities of a steady rotation [rad/s, m/s]; rest if omitted.
+        lock : coordinate names, or "joints": these stand still, or keep their v, and have no part in the
+            modes
 
         Returns
         -------
         Modes
             frequency (..., m) [Hz], rising; damping_ratio (..., m), inf for frequency 0; shape (..., nv, m)
             of unit M-norm; unstable (...): an eigenvalue is negative (its frequency is given as 0). m = nv -
-            number locked.
+            number locked. With v: abs(s) / 2 pi and -Re s / abs(s) of eigenvalues s,
+            complex shapes; unstable: some Re s is positive.
 
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
+            StateError: the state (q, v) is not steady; says which equation changes.
+        UnsupportedError
+            With v, of platforms with `<hydraulics>`.
 
         Warns
         -----
         FlexdynWarning
-            Where q bends links further than the linear beam holds.
+            Where q bends links further than the linear beam holds; where coordinates that nothing drives
+            would accelerate at (q, v).
         """
         locked = chosen_coordinates(lock, self.coordinates, "lock") | self._prescribed
+        if v is not None:
+            self._warn_of_large_deflections(np.asarray(q, dtype=np.float64))
+            return steady_modes_of(self, q, v, locked)
         M = self.mass_matrix(q)
         sizes = {"v": self.nv, "a": self.nv, "tau": self.nu}
         still = {name: (np.zeros(size), size) for name, size in sizes.items()}

@@ -80,3 +80,12 @@ def test_wrong_outputs_are_refused(arm):
         linear_system(arm, q, outputs={"tip": np.full(2 * arm.nv, np.nan)})
     with pytest.raises(DimensionError, match="one motion"):
         linear_system(arm, np.tile(q, (2, 1)))
+
+
+def test_locked_coordinates_are_no_states(arm):
+    system = linear_system(arm, arm.neutral(), lock="joints")
+    bending = [name for name in arm.v_names if "/" in name]
+    assert system.states == (*bending, *(f"{name}.velocity" for name in bending))
+    assert system.A.shape == (16, 16)
+    assert system.B.shape == (16, 2)
+    assert not system.B.any()

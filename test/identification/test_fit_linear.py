@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from identification.motions import measured, other_numbers, sums_of_sines
+from robot.test_parameters import TOOLED
 
 from flexdyn_ros import continuous, errors, load, simulate
 from flexdyn_ros.identification import Measurement, cross_validation, fit_linear, predicted_efforts
@@ -317,3 +318,26 @@ def test_efforts_that_are_all_zero_are_refused():
     robot = load("two_link")
     with pytest.raises(errors.StateError, match="all efforts are 0"):
         fit_linear(robot, simulate(robot, 0.5))
+
+
+def test_a_payload_on_the_tip_of_a_link_that_bends_is_found(tmp_path):
+    truth = load(TOOLED.format(x=0.03, m=1.1))
+    found = fitted(load(TOOLED.format(x=0.04, m=0.8)), measured(truth))
+    assert found.values["payload/mass"] + found.values["adapter/mass"] == pytest.approx(1.3, rel=1e-6)
+    alone = fitted(load(TOOLED.format(x=0.04, m=0.8)), measured(truth), parameters=["payload/*"])
+    assert alone.values["payload/mass"] == pytest.approx(1.1, rel=1e-6)
+    assert alone.values["payload/mx"] == pytest.approx(1.1 * 0.03, rel=1e-5)
+    alone.write_urdf(tmp_path / "found.urdf")
+    assert load(tmp_path / "found.urdf").mass == pytest.approx(truth.mass)
+
+
+def test_a_payload_on_a_rigid_link_is_fitted_where_it_is_named():
+    rigid = {"formulation.flexible": False}
+    start = load(TOOLED.format(x=0.04, m=0.8), options=rigid)
+    data = measured(start.with_parameters({"payload/mass": 1.1}))
+    # no motion tells it from the link that carries it
+    for parameters in (None, "*/[mi]*"):
+        found = fitted(start, data, parameters=parameters)
+        assert not any(name.startswith("payload/") for name in found.values)
+        assert np.abs(found.residuals).max() < 1e-9
+    assert fitted(start, data, parameters="payload/mass").values == pytest.approx({"payload/mass": 1.1})

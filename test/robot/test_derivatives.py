@@ -6,7 +6,7 @@ from random_robots import FAMILIES, random_robot
 from robot.complex_step import slopes
 
 import flexdyn_ros
-from flexdyn_ros.errors import DescriptionError, FlexdynWarning, SingularityError
+from flexdyn_ros.errors import DescriptionError, FlexdynWarning, SingularityError, UnknownNameError
 
 SHIPPED = ["seven_joint_arm", "canadarm2", "flexible_two_link", "mobile_arm", "soft_arm_3", "stewart_1t"]
 
@@ -100,3 +100,43 @@ def test_a_singular_mass_matrix_raises_for_one_state_and_warns_for_rows():
         found = robot.linearize(np.zeros((2, 1)), np.zeros((2, 1)))
     assert np.isnan(found.A[:, 1:]).all()
     assert np.array_equal(found.A[:, 0], [[0.0, 1.0]] * 2)
+
+
+LOCKED = {
+    "two_link": ("elbow",),
+    "flexible_two_link": "joints",
+    "canadarm2": ("elbow_pitch", "boom_1/torsion/1"),
+}
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_linearize_with_locked_coordinates_is_the_slope_of_accelerations_without_theirs(name):
+    robot, lock = flexdyn_ros.load(name), LOCKED[name]
+    rng = np.random.default_rng(4)
+    q, v, tau = 0.01 * rng.standard_normal((3, 2, robot.nv))
+    held = [c.name for c in robot.coordinates if (c.kind == "joint" if lock == "joints" else c.name in lock)]
+    kept = [i for i, known in enumerate(robot.v_names) if known not in held]
+    m, step = len(kept), 1e-6
+    A, B = robot.linearize(q, v, tau, lock=lock)
+    assert A.shape == (2, 2 * m, 2 * m)
+    assert B.shape == (2, 2 * m, robot.nu)
+
+    def accelerations(dq, dv, dtau):
+        still = dict.fromkeys(held, 0.0)
+        moved = robot.integrate(q, dq, 1.0), v + dv, tau + dtau
+        return robot.forward_dynamics(*moved, prescribed=still)[:, kept]
+
+    none = np.zeros(robot.nv)
+    for k, at in enumerate(kept):
+        one = np.where(np.arange(robot.nv) == at, step, 0.0)
+        for column, dx in ((k, (one, none, none)), (m + k, (none, one, none))):
+            slope = (accelerations(*dx) - accelerations(*(-x for x in dx))) / (2 * step)
+            assert np.abs(A[:, m:, column] - slope).max() < 1e-6 * np.abs(A).max()
+        # linear in efforts: a large step keeps rounding of large accelerations small
+        slope = accelerations(none, none, 1e9 * one) - accelerations(none, none, -1e9 * one)
+        slope /= 2e9 * step
+        assert np.abs(B[:, m:, at] - slope).max() < 1e-6 * np.abs(B).max()
+    assert A[:, :m] == pytest.approx(np.broadcast_to(np.eye(m, 2 * m, m), (2, m, 2 * m)))
+    assert pytest.approx(A[0]) == robot.linearize(q[0], v[0], tau[0], lock=lock).A
+    with pytest.raises(UnknownNameError, match="lock"):
+        robot.linearize(q, v, lock="nobody")

@@ -275,3 +275,71 @@ def test_damping_of_a_mode():
     more = robot.with_parameters({name: value + 0.5}).inverse_dynamics(q, v, a)
     difference = more - robot.inverse_dynamics(q, v, a)
     assert difference[robot.index("link_1/bending_y/1")] == pytest.approx(1.0, rel=1e-9)
+
+
+#: an arm whose last link bends, and carries an adapter with a payload and a frame that has no mass
+TOOLED = """<robot name="tooled"><link name="world"/>
+<link name="upper"><inertial><origin xyz="0.2 0 0.01"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
+<link name="fore"/>
+<link name="adapter"><inertial><origin xyz="0 0.01 0"/><mass value="0.2"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<link name="payload"><inertial><origin xyz="{x} 0 0.03" rpy="0.3 0 0"/><mass value="{m}"/>
+<inertia ixx="2e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="2e-3"/></inertial></link><link name="tcp"/>
+<link name="box"><inertial><mass value="0.5"/>
+<inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>
+<joint name="one" type="continuous"><parent link="world"/><child link="upper"/><axis xyz="0 1 0"/></joint>
+<joint name="two" type="continuous"><parent link="upper"/><child link="fore"/><origin xyz="0.4 0 0"/>
+<axis xyz="0 1 0"/></joint>
+<joint name="bolts" type="fixed"><parent link="upper"/><child link="box"/><origin xyz="0.1 0 0.05"/></joint>
+<joint name="flange" type="fixed"><parent link="fore"/><child link="adapter"/><origin xyz="0.5 0 0"/></joint>
+<joint name="grip" type="fixed"><parent link="adapter"/><child link="payload"/>
+<origin xyz="0.02 0 0.01" rpy="0 0.4 0.2"/></joint>
+<joint name="tip" type="fixed"><parent link="payload"/><child link="tcp"/><origin xyz="0.1 0 0"/></joint>
+<flexdyn reference="fore"><beam><tube outer_radius="0.01" wall="0.001"/><material name="aluminium"/></beam>
+<modes bending_z="2" torsion="1"/><damping ratio="0.01"/></flexdyn></robot>"""
+BENDS = {
+    "bends": None,
+    "rigid": {"formulation.flexible": False},
+    "lagrange": {"formulation.method": "lagrange"},
+}
+
+
+@pytest.mark.parametrize("options", BENDS.values(), ids=BENDS)
+def test_payloads_on_fixed_links_are_parameters(options):
+    robot = flexdyn_ros.load(TOOLED.format(x=0.04, m=0.8), options=options)
+    known = {p.name: p.value for p in robot.parameters}
+    own = {"upper": 2.0, "adapter": 0.2, "payload": 0.8, "box": 0.5}
+    assert {link: known[f"{link}/mass"] for link in own} == pytest.approx(own, rel=1e-14)
+    # with the others as they are: first moments and inertia in link axes, about the link's origin
+    assert known["payload/mx"] == pytest.approx(0.8 * 0.04)
+    assert known["upper/iyy"] == pytest.approx(0.03 + 2.0 * (0.2**2 + 0.01**2))
+    q, v, a = motion(robot, 3, (4,))
+    q *= 0.1
+    Y, tau0 = robot.regressor(q, v, a)
+    expected = robot.inverse_dynamics(q, v, a)
+    close(Y @ values_of(robot) + tau0, expected)
+    # another payload is what a description with that one gives
+    heavy = flexdyn_ros.load(TOOLED.format(x=-0.02, m=1.7), options=options)
+    wanted = {p.name: p.value for p in heavy.parameters if p.name.startswith("payload/")}
+    changed = robot.with_parameters(wanted)
+    if options is not None and "formulation.flexible" in options:
+        close(changed.inverse_dynamics(q, v, a), heavy.inverse_dynamics(q, v, a), 1e-13)
+    # mode shapes are those of the description that was loaded: it is the same to the mass that they move
+    assert changed.mass == pytest.approx(heavy.mass)
+    assert {p.name: p.value for p in changed.parameters if p.name in wanted} == pytest.approx(wanted)
+    close(
+        changed.inverse_dynamics(q, v, a) - expected,
+        np.einsum("nij,j->ni", Y, values_of(changed) - values_of(robot)),
+        1e-11,
+    )
+    assert changed.with_parameters(known).mass == pytest.approx(robot.mass)
+
+
+def test_payloads_after_loading_count_with_the_body_that_carries_them():
+    robot = flexdyn_ros.load(TOOLED.format(x=0.04, m=0.8), options=BENDS["rigid"])
+    loaded = robot.with_payload("tcp", 0.3)
+    before, after = ({p.name: p.value for p in r.parameters} for r in (robot, loaded))
+    assert after["payload/mass"] == before["payload/mass"]
+    assert after["fore/mass"] == pytest.approx(before["fore/mass"] + 0.3)
+    assert loaded.with_parameters({"payload/mass": 1.0}).mass == pytest.approx(robot.mass + 0.5)

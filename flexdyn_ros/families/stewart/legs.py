@@ -13,7 +13,7 @@ from flexdyn_ros.families.stewart.kernels import entries as kernels
 from flexdyn_ros.families.stewart.kernels import kinematics as columns
 from flexdyn_ros.families.stewart.margins import ball_motion, margins_of
 from flexdyn_ros.families.stewart.model import LegFacts, PlatformTables, near_limits
-from flexdyn_ros.families.stewart.pose import complain, refusals, turn_between
+from flexdyn_ros.families.stewart.pose import MODES, Acceptance, Found, complain, turn_between
 from flexdyn_ros.families.stewart.reactions import leg_loads
 from flexdyn_ros.families.stewart.results import Legs, LegStates, Margins, Pose, Reactions
 from flexdyn_ros.families.trees.rigid.model import Frame
@@ -72,13 +72,16 @@ class LegFunctions(FamilyFunctions):
         *,
         rates: np.ndarray | None = None,
         max_distance: float | None = None,
+        mode: str = "home",
         strict: bool = True,
     ) -> Pose:
         """The pose with given lengths of the legs, found from a guess by Newton's method with short steps.
 
-        A pose is accepted only if every length is met within 1e-9 m, the determinant of the leg Jacobian has
-        the sign that it has at home, its smallest singular value (homogeneous) is at least
-        min_singular_value of the description, and it is no farther from the guess than max_distance.
+        Six lengths belong to as many as 40 poses, the assembly modes (Raghavan 1993). The guess says near
+        which the pose is looked for, `mode` on which side of singularities. A pose is accepted only if every
+        length is met within 1e-9 m, the determinant of the leg Jacobian has the sign that the mode asks for,
+        its smallest singular value (homogeneous) is at least min_singular_value of the description, and it is
+        no farther from the guess than max_distance.
 
         Parameters
         ----------
@@ -90,15 +93,19 @@ class LegFunctions(FamilyFunctions):
         max_distance : float, optional
             Largest way of the origin, and largest turn times the root-mean-square distance of the upper
             joints, from the guess [m].
+        mode : "home", "guess" or "any"
+            The sign of the determinant: that at home, that at the guess, or either.
         strict : bool
-            False: a pose that is refused is the guess, with converged False.
+            False: a pose that is refused is the guess, with converged False and the reason in `refusal`.
 
         Raises
         ------
-        DimensionError, StateError
+        DimensionError, StateError, UnknownNameError
         ConvergenceError
-            If a pose is refused and `strict`; says why.
+            If a pose is refused and `strict`; says why: which leg misses its length, the determinant, the
+            singular value or the distance, with what was expected.
         """
+        UnknownNameError.check("mode", mode, tuple(MODES))
         given: dict[str, tuple[Any, int]] = {"lengths": (lengths, 6)}
         given["q"] = (self.tables.neutral if guess is None else guess, 7)
         if rates is not None:
@@ -113,32 +120,34 @@ class LegFunctions(FamilyFunctions):
             return kernels.find_pose_many(self.address, self.work(), lengths, *arrays)
 
         explain_status(run_in_slices(call, [data["lengths"], q, iterations, residual]), data)
-        reasons = self._refusals(q, data["q"], residual, max_distance)
+        found = self._found(q, data, iterations)
+        reasons = self._acceptance(data["q"], max_distance, mode).refusals(found, data["lengths"])
         if strict:
-            complain(reasons, residual, iterations)
-        q[reasons > 0] = data["q"][reasons > 0]
+            complain(reasons, found)
+        refusal = np.array(reasons, dtype=object)
+        good = refusal == ""
+        q[~good] = data["q"][~good]
         v = None if rates is None else self._twists(q, rows.take("rates")).reshape(*rows.shape, 6)
-        flat = ((reasons == 0), iterations, residual)
+        flat = (good, iterations, residual, refusal)
         return Pose(q.reshape(*rows.shape, 7), v, *(x.reshape(rows.shape)[()] for x in flat))
 
-    def _refusals(
-        self, q: np.ndarray, start: np.ndarray, residual: np.ndarray, max_distance: float | None
-    ) -> np.ndarray:
-        """Why poses q (n, 7) are refused; see `refusals`."""
-        good = np.isfinite(q).all(axis=1) & np.isfinite(residual)
-        safe = np.where(good[:, None], q, start)
+    def _found(self, q: np.ndarray, data: Mapping[str, np.ndarray], iterations: np.ndarray) -> Found:
+        """Of poses q (n, 7) that the search ended at; starts and lengths in data."""
+        good = np.isfinite(q).all(axis=1)
+        safe = np.where(good[:, None], q, data["q"])
+        errors = self.inverse_kinematics(safe).length - data["lengths"]
+        away = turn_between(self.robot.difference, data["q"], safe, self.tables.reach)
+        return Found(self.leg_jacobian(safe), np.where(good[:, None], errors, np.inf), away, iterations)
+
+    def _acceptance(self, start: np.ndarray, max_distance: float | None, mode: str) -> Acceptance:
+        """Of poses found from starts (n, 7)."""
         platform = self.description.platform
         assert platform is not None
+        strokes = [(leg.name, leg.shortest, leg.shortest + leg.stroke) for leg in self.legs]
         farthest = np.inf if max_distance is None else finite_number(max_distance, "max_distance")
-        return refusals(
-            self.leg_jacobian(safe),
-            np.where(good, residual, np.inf),
-            turn_between(self.robot.difference, start, safe, self.tables.reach),
-            reach=self.tables.reach,
-            home_sign=self._home_sign,
-            least=platform.min_singular_value,
-            farthest=farthest,
-        )
+        at_start = np.sign(np.linalg.det(self.leg_jacobian(start)))
+        sign = at_start if mode == "guess" else np.array(self._home_sign)
+        return Acceptance(strokes, self.tables.reach, platform.min_singular_value, farthest, mode, sign)
 
     def _twists(self, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """v (n, 6) of J v = rates."""

@@ -27,7 +27,7 @@ class Pose(NamedTuple):
     """The pose that belongs to six lengths.
 
     q (..., 7); v (..., 6), None without rates; converged (...) bool; iterations (...); residual (...), the
-    largest error of a length [m].
+    largest error of a length [m]; refusal (...), why a pose is refused, "" where it is not.
     """
 
     q: np.ndarray
@@ -35,6 +35,7 @@ class Pose(NamedTuple):
     converged: np.ndarray
     iterations: np.ndarray
     residual: np.ndarray
+    refusal: np.ndarray
 
 
 class LegStates(NamedTuple):

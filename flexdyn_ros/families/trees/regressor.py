@@ -20,7 +20,7 @@ from flexdyn_ros.families.trees.rigid.kernels.regressor import (
     regressor_one,
 )
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-from flexdyn_ros.families.trees.rigid.parameters import body_links_of, unit_rows_of
+from flexdyn_ros.families.trees.rigid.parameters import links_of, unit_rows_of
 from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows, warn_of_overflow
@@ -55,7 +55,7 @@ class TreeRegressor:
         self._functions = functions
         parameters = parameters_of(tree)
         names = [parameter.name for parameter in parameters]
-        self.links = tuple(link for _, link in body_links_of(tree))
+        self.links = links_of(tree)
         self._joints = unit_rows_of(tree)
         self.shape = functions.nv, len(names)
         self.is_rigid = tree.flexible is None

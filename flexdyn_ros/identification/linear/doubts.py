@@ -34,6 +34,10 @@ COMPARED, COUNTING = 120, 1e-10
 ALIKE = 1.2
 #: an effort of which more than this share is left over is hardly explained
 UNEXPLAINED = 0.5
+#: masses that are told, over those before
+HEAVY = 3.0
+#: mean correlation of efforts with those that the robot needs, below which all have the opposite sign
+OPPOSITE = -0.3
 #: residuals above those of plain least squares by this factor are told, unless they are rounding
 RAISED, ROUNDING = 1.05, 1e-6
 
@@ -57,8 +61,8 @@ def unexplained(samples: Samples) -> tuple[str, ...]:
 
 
 def resisting(
-    bodies: Bodies, base: BaseParameters, plain: Estimate, found: np.ndarray, nearest: np.ndarray,
-    names: Sequence[str],
+    robot: Robot, motions: Sequence[Motion], bodies: Bodies, base: BaseParameters, plain: Estimate,
+    found: np.ndarray, nearest: np.ndarray,
 ) -> tuple[str, ...]:  # fmt: skip
     """A sentence on efforts of which numbers that can be leave far more than plain least squares, and on what
     is in the way: `found` and `nearest` (np,) are both kinds of numbers."""
@@ -66,7 +70,7 @@ def resisting(
     sizes = np.where(plain.sizes > 0.0, plain.sizes, 1.0)
     told = [
         f"{percent(left[j] / sizes[j])} of {name}.effort (plain least squares {percent(least[j] / sizes[j])})"
-        for j, name in enumerate(names)
+        for j, name in enumerate(robot.effort_names)
         if left[j] > RAISED * least[j] and left[j] > ROUNDING * sizes[j]
     ]
     if not told:
@@ -74,9 +78,25 @@ def resisting(
     low = [f"{base.parameters[i].name} {nearest[i]:.3g}" for i in bodies.too_low(nearest)]
     odd = [f"an inertia of {link} that no mass has" for link in bodies.unphysical(nearest)]
     reason = f": the data ask for {', '.join([*low, *odd])}" if low or odd else ""
+    # plain least squares fit efforts of the other sign as well, by masses below zero
+    all_opposite = _likeness(robot, [_few(motion, len(motions)) for motion in motions]) < OPPOSITE
+    guess = (
+        "all efforts seem to have the opposite sign"
+        if all_opposite
+        else "has an effort the opposite sign, or does the model leave something out?"
+    )
+    return (f"numbers that bodies and joints can have leave {', '.join(told)}{reason}; {guess}",)
+
+
+def heavy(base: BaseParameters, before: np.ndarray, found: np.ndarray) -> tuple[str, ...]:
+    """A sentence on masses that have grown far, of numbers before and found (np,)."""
+    masses = [i for i, p in enumerate(base.parameters) if p.name.endswith("/mass")]
+    old, new = float(before[masses].sum()), float(found[masses].sum())
+    if not 0.0 < HEAVY * old < new:
+        return ()
     return (
-        f"numbers that bodies and joints can have leave {', '.join(told)}{reason}; has an effort the "
-        "opposite sign, or does the model leave something out?",
+        f"masses are {new:.4g} kg in all, {old:.4g} kg before: if the robot does not weigh that, the data "
+        'hardly bound them, and what is known of them helps, such as priors={"*/mass": (value, deviation)}',
     )
 
 

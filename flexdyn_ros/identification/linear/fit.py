@@ -17,7 +17,7 @@ from flexdyn_ros.identification.identified import Identified
 from flexdyn_ros.identification.linear.added import Added, is_added
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
-from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, resisting, unexplained
+from flexdyn_ros.identification.linear.doubts import fits_poorly, guesses, heavy, resisting, unexplained
 from flexdyn_ros.identification.linear.known import Known
 from flexdyn_ros.identification.linear.least_squares import Estimate, Rows, efforts_of, estimate
 from flexdyn_ros.identification.linear.models import (
@@ -25,6 +25,7 @@ from flexdyn_ros.identification.linear.models import (
     bodies_and_joints,
     chosen_parameters,
     linear_model,
+    without_carried,
 )
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
 from flexdyn_ros.identification.linear.stribeck import (
@@ -78,7 +79,8 @@ def fit_linear(
         parameters cannot be had so, those are taken that raise the weighted residual least; efforts that they
         fit worse than plain least squares do count less.
     parameters : names or patterns of those that `base_parameters` knows, optional
-        Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
+        Default: bodies, damping, friction, rotors; springs where there are any; payloads on links that bend.
+        Others are held, such as a payload that no motion tells from the rigid link that carries it.
     cutoff : float, optional
         Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 1.78
         times the cut-off, at which the noise that is left is white, but for one and a half periods of it at
@@ -164,7 +166,9 @@ def fit_linear(
     doubts += without_peak(joints, values)
     if not consistent:
         doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
-    doubts += resisting(bodies, base, plain, found, nearest, robot.effort_names)
+    doubts += resisting(robot, motions, bodies, base, plain, found, nearest)
+    if consistent:
+        doubts += heavy(base, before, found)
     if fits_poorly(samples):
         doubts += guesses(robot, model, task.chosen(model), motions)
     doubts += unexplained(samples)
@@ -249,10 +253,9 @@ def with_warnings(identified: Identified, more: Sequence[str] = ()) -> Identifie
 
 def _chosen(robot: Robot, model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
     if patterns is not None:
-        return chosen_parameters(model, patterns)
-    return tuple(
-        p for p in bodies_and_joints(robot, model) if not p.name.endswith("/stiffness") or p.value != 0.0
-    )
+        return chosen_parameters(robot, model, patterns)
+    usual = without_carried(robot, bodies_and_joints(robot, model))
+    return tuple(p for p in usual if not p.name.endswith("/stiffness") or p.value != 0.0)
 
 
 class HeldOut(NamedTuple):

@@ -114,16 +114,44 @@ def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]
     return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] not in bent)
 
 
-def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
-    """The parameters of a robot that fit patterns, in their order; None: the inertial ones.
+def without_carried(robot: Robot, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Parameters less those of links that move with a link that has numbers itself, such as a payload on a
+    rigid link: no motion tells the two apart. One on the tip of a link that bends is kept."""
+    named = {p.name.rpartition("/")[0] for p in parameters if is_inertial(p.name)}
+    carried = {link for link in named if _carrier(robot, link) in named - {link}}
+    return tuple(p for p in parameters if p.name.rpartition("/")[0] not in carried)
+
+
+def _carrier(robot: Robot, link: str) -> str | None:
+    """The link that fixed joints lead to from a link, unless one that bends is between."""
+    soft = {section.joint for section in robot.description.sections}
+    while link != robot.description.root:
+        joint = robot.description.joint_to(link)
+        if joint.type != "fixed" or joint.name in soft:
+            return link
+        link = joint.parent
+        if robot.bends and link in robot.description.flexible_links:
+            return None
+    return link
+
+
+def chosen_parameters(
+    robot: Robot, model: LinearModel, patterns: str | Sequence[str] | None
+) -> tuple[Parameter, ...]:
+    """The parameters of a robot that fit patterns, in their order; None: the inertial ones. Those that
+    `without_carried` leaves out are taken by patterns that fit no others, such as "payload/*".
 
     Raises
     ------
     UnknownNameError
         For a pattern that fits none.
     """
-    known = model.parameters
+    known, names = model.parameters, [p.name for p in model.parameters]
+    usual = {p.name for p in without_carried(robot, known)}
     if patterns is None:
-        return tuple(p for p in known if is_inertial(p.name))
-    names = names_that_fit([p.name for p in known], patterns)
-    return tuple(p for p in known if p.name in names)
+        return tuple(p for p in known if is_inertial(p.name) and p.name in usual)
+    wanted: set[str] = set()
+    for pattern in (patterns,) if isinstance(patterns, str) else patterns:
+        fitting = set(names_that_fit(names, pattern))
+        wanted |= fitting & usual or fitting
+    return tuple(p for p in known if p.name in wanted)

@@ -84,11 +84,22 @@ def parameter_derivatives_of(
 
 
 def linearization_of(
-    functions: FamilyFunctions, q: np.ndarray, v: Any, tau: Any, wrenches: Mapping[str, object] | None
+    functions: FamilyFunctions,
+    q: np.ndarray,
+    v: Any,
+    tau: Any,
+    wrenches: Mapping[str, object] | None,
+    locked: np.ndarray,
 ) -> Linearization:
-    """`Robot.linearize`."""
+    """`Robot.linearize` with some coordinates locked (nv,)."""
     nv, nu = functions.nv, functions.nu
     tau = np.zeros(nu) if tau is None else tau
     rows = rows_with_wrenches(wrenches, q=(q, functions.nq), v=(v, nv), tau=(tau, nu))
-    A, B = functions.linearize_rows(rows, wrenches)
-    return Linearization(A.reshape(*rows.shape, 2 * nv, 2 * nv), B.reshape(*rows.shape, 2 * nv, nu))
+    if locked.any():
+        A, B = functions.linearize_by_parts(rows, wrenches, locked)
+        kept = np.flatnonzero(np.tile(~locked, 2))
+        A, B = A[:, kept[:, None], kept], B[:, kept]
+    else:
+        A, B = functions.linearize_rows(rows, wrenches)
+    n = A.shape[1]
+    return Linearization(A.reshape(*rows.shape, n, n), B.reshape(*rows.shape, n, nu))

@@ -479,9 +479,9 @@ def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
     nv, call, head, none = robot.nv, _UNLOADED, 0, np.zeros(robot.nu)
     direct = robot.effort_names == robot.v_names
 
-    def linearize(q, v, tau=None, wrenches=None):  # type: ignore[no-untyped-def]
+    def linearize(q, v, tau=None, wrenches=None, *, lock=()):  # type: ignore[no-untyped-def]
         nonlocal call, head
-        if not wrenches:
+        if not (wrenches or lock):
             try:
                 A, B = _empty((2 * nv, 2 * nv)), _empty((2 * nv, nv))
                 if call(head, q, v, none if tau is None else tau, A, B) == 0:
@@ -490,7 +490,7 @@ def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
                 if call is None:
                     call, head = derivatives.linearize_one.load(), functions.linearizing.address
                     return linearize(q, v, tau)
-        return general(q, v, tau, wrenches)
+        return general(q, v, tau, wrenches, lock=lock)
 
     return linearize
 

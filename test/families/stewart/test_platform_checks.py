@@ -345,6 +345,53 @@ def test_14_jumps_and_singular_poses_are_refused():
         strict.forward_kinematics(lengths)
 
 
+def mirrored(q):
+    """Poses below the base with the same lengths: base and platform joints of this robot lie in planes."""
+    return q * np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0, 1.0])
+
+
+def test_14_the_mode_chooses_the_side_of_singularities():
+    robot = flexdyn_ros.load("stewart_1t")
+    rng = np.random.default_rng(3)
+    q = np.array([robot.random(rng) for _ in range(200)])
+    below = mirrored(q)
+    lengths = robot.inverse_kinematics(q).length
+    assert robot.inverse_kinematics(below).length == pytest.approx(lengths, abs=1e-14)
+    start = robot.integrate(below, 0.05 * rng.normal(size=(200, 6)), 1.0)
+    for mode in ("guess", "any"):
+        found = robot.forward_kinematics(lengths, start, mode=mode)
+        assert np.abs(robot.difference(found.q, below)).max() < 1e-9
+        assert (found.refusal == "").all()
+        assert robot.forward_kinematics(lengths, mode=mode).q == pytest.approx(
+            robot.forward_kinematics(lengths).q, abs=1e-12
+        )
+    refused = robot.forward_kinematics(lengths, start, strict=False)
+    assert not refused.converged.any()
+    assert all("determinant changed its sign" in text for text in refused.refusal)
+
+
+def test_14_refusals_say_what_was_found_and_expected():
+    robot = flexdyn_ros.load("stewart_1t")
+    home = robot.neutral()
+    lengths = robot.inverse_kinematics(home).length
+
+    def reason(lengths=lengths, **options):
+        with pytest.raises(flexdyn_ros.errors.ConvergenceError) as caught:
+            robot.forward_kinematics(lengths, **options)
+        return str(caught.value)
+
+    text = reason(guess=mirrored(home))
+    assert "another assembly" in text
+    assert "it is -5.6 there and positive at home" in text
+    assert "mode='guess'" in text
+    short = lengths.copy()
+    short[2] = 0.4
+    assert "leg 'leg_3' is to be 0.4 m long, expected 1.1 to 1.7 m" in reason(short)
+    assert "the pose is 0.12" in reason(lengths + 0.1, max_distance=0.05)
+    with pytest.raises(flexdyn_ros.errors.UnknownNameError, match="mode"):
+        robot.forward_kinematics(lengths, mode="upside")
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_15_pinocchios_constrained_dynamics_agree(seed):
     pin = pytest.importorskip("pinocchio")

@@ -53,6 +53,8 @@ class RigidTree:
     flexible : FlexibleTables, optional
         What the kernels of flexible trees need beside the model, whose bodies then are nodes
         (flexible/kernels/views.py).
+    loads : tuple of Load
+        Links with mass at the ends, on fixed joints: tools, payloads.
     """
 
     model: views.TreeModel
@@ -64,6 +66,7 @@ class RigidTree:
     has_mimic: bool
     warnings: tuple[str, ...]
     flexible: FlexibleTables | None = None
+    loads: tuple[Load, ...] = ()
 
     @property
     def mass(self) -> float:
@@ -96,6 +99,15 @@ def build_tree(
     draft.place_motors()
     draft.place_hubs()
     return draft.finish()
+
+
+class Load(NamedTuple):
+    """A link on a fixed joint that no moving joint hangs on: its body, which has its inertia too, and its ten
+    numbers (10,) in link axes about the link's origin."""
+
+    link: str
+    body: int
+    numbers: np.ndarray
 
 
 @dataclass
@@ -133,6 +145,7 @@ class TreeDraft:
         self.leaders: dict[str, tuple[int, int]] = {}
         self.waiting: list[tuple[_Body, Joint]] = []
         self.shares_coordinates = False
+        self.loads: list[Load] = []
 
     # ---- coordinates ----
 
@@ -279,6 +292,20 @@ class TreeDraft:
         if inertial is not None:
             own = RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
             self.bodies[body].inertia = self.bodies[body].inertia + own.seen_from(placement)
+            if self.bodies[body].link != link and body > 0 and inertial.mass > 0.0 and self._is_end(link):
+                self.loads.append(Load(link, body, _frozen(own.flat())))
+
+    def _is_end(self, link: str) -> bool:
+        """Whether a link carries nothing that moves or bends."""
+        hanging = [link]
+        for name in hanging:
+            if name in self.description.flexible_links:
+                return False
+            joints = self.description.children_of(name)
+            if any(joint.type != "fixed" for joint in joints):
+                return False
+            hanging += [joint.child for joint in joints]
+        return True
 
     def grow(self) -> None:
         """Depth first from the root, children in the order of the file."""
@@ -403,6 +430,7 @@ class TreeDraft:
             has_mimic=self.shares_coordinates,
             warnings=self._warnings() + (self.elastic.warnings if self.elastic else ()),
             flexible=self.elastic.tables(len(bodies)) if self.elastic and self.bends else None,
+            loads=tuple(self.loads),
         )
 
     def _warnings(self) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """Dynamic parameters of the bodies and joints of a tree.
 
-Ten numbers a body, lumped links included, in the axes of the link that names it and about that link's
-origin: LINK/mass, LINK/mx my mz (mass times centre of mass), LINK/ixx ixy ixz iyy iyz izz. For each joint
+Ten numbers a body, in the axes of the link that names it and about that link's origin: LINK/mass, LINK/mx my
+mz (mass times centre of mass), LINK/ixx ixy ixz iyy iyz izz. Links on fixed joints count as parts of the body
+that carries them, except those at the ends, such as payloads and tools, which have numbers of their own; a
+body has those of what is left, and of payloads that came after loading. For each joint
 JOINT/damping, JOINT/friction (JOINT/static where that is another), JOINT/rotor, JOINT/stiffness (with the
 rest position held); last, for elastic joints, JOINT/elasticity_stiffness and JOINT/elasticity_damping. tau is
 linear in them (Atkeson, An & Hollerbach 1986).
@@ -15,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.trees.rigid.model import Load, RigidTree
 from flexdyn_ros.numerics.algebra.manifold import BALL
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.robot.inertial import changed_inertia, inertia_of, inertial_parameters
@@ -47,24 +49,57 @@ def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
 
 
 def body_parameters(tree: RigidTree) -> tuple[Parameter, ...]:
-    """Those of the bodies."""
-    bodies = body_links_of(tree)
-    return tuple(p for body, link in bodies for p in inertial_parameters(link, _of_link(tree, body, link)))
+    """Those of the bodies, then of the loads on them."""
+    return tuple(p for link, numbers in numbers_of(tree) for p in inertial_parameters(link, numbers))
 
 
 def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     """The tree with other values of these parameters."""
-    inertia, dof = tree.model.inertia.copy(), tree.model.dof.copy()
+    inertia, dof, loads = tree.model.inertia.copy(), tree.model.dof.copy(), list(tree.loads)
+    changes = {link: changed_inertia(link, old, values) for link, old in numbers_of(tree)}
     for body, link in body_links_of(tree):
-        new = changed_inertia(link, _of_link(tree, body, link), values)
+        new = changes[link]
         if new is not None:
-            inertia[10 * body : 10 * body + 10] = new.seen_from(tree.frames[link].placement).flat()
+            rest = _of_loads(tree, body)
+            inertia[10 * body : 10 * body + 10] = rest + new.seen_from(tree.frames[link].placement).flat()
+    for i, load in enumerate(tree.loads):
+        new = changes[load.link]
+        if new is not None:
+            placement, at = tree.frames[load.link].placement, 10 * load.body
+            inertia[at : at + 10] += new.seen_from(placement).flat() - _seen(load, placement)
+            loads[i] = load._replace(numbers=new.flat())
     for name, columns, _ in _joint_numbers(tree):
         if name in values:
             dof[list(columns)] = values[name]
     for array in (inertia, dof):
         array.setflags(write=False)
-    return replace(tree, model=tree.model._replace(inertia=inertia, dof=dof))
+    return replace(tree, model=tree.model._replace(inertia=inertia, dof=dof), loads=tuple(loads))
+
+
+def links_of(tree: RigidTree) -> tuple[str, ...]:
+    """Links that have ten numbers: those that name bodies that move, and loads."""
+    return (*(link for _, link in body_links_of(tree)), *(load.link for load in tree.loads))
+
+
+def numbers_of(tree: RigidTree) -> Iterator[tuple[str, np.ndarray]]:
+    """Each of `links_of`, and its ten numbers in link axes about the link's origin."""
+    for body, link in body_links_of(tree):
+        R, p = tree.frames[link].placement
+        total, loads = tree.model.inertia[10 * body : 10 * body + 10], _of_loads(tree, body)
+        # what rounding leaves beside the loads is 0
+        left = np.where(np.abs(total - loads) > 1e-14 * np.abs(loads), total - loads, 0.0)
+        yield link, inertia_of(left).seen_from(Placement(R.T, -R.T @ p)).flat()
+    yield from ((load.link, load.numbers) for load in tree.loads)
+
+
+def _of_loads(tree: RigidTree, body: int) -> np.ndarray:
+    """The ten numbers (10,) of all loads of a body, in its axes."""
+    parts = [_seen(load, tree.frames[load.link].placement) for load in tree.loads if load.body == body]
+    return np.sum(parts, axis=0) if parts else np.zeros(10)
+
+
+def _seen(load: Load, placement: Placement) -> np.ndarray:
+    return inertia_of(load.numbers).seen_from(placement).flat()
 
 
 def body_links_of(tree: RigidTree) -> Iterator[tuple[int, str]]:
@@ -72,13 +107,6 @@ def body_links_of(tree: RigidTree) -> Iterator[tuple[int, str]]:
     for body, link in enumerate(tree.body_links):
         if body > 0 and link in tree.frames and tree.frames[link].body == body:
             yield body, link
-
-
-def _of_link(tree: RigidTree, body: int, link: str) -> np.ndarray:
-    """The ten numbers of a body in the axes of its link, about the link's origin."""
-    R, p = tree.frames[link].placement
-    own = inertia_of(tree.model.inertia[10 * body : 10 * body + 10])
-    return own.seen_from(Placement(R.T, -R.T @ p)).flat()
 
 
 def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
