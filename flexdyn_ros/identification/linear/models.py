@@ -124,10 +124,10 @@ def without_carried(robot: Robot, parameters: Sequence[Parameter]) -> tuple[Para
 
 def _carrier(robot: Robot, link: str) -> str | None:
     """The link that fixed joints lead to from a link, unless one that bends is between."""
-    soft = {section.joint for section in robot.description.sections}
+    moving = {c.name.partition("/")[0] for c in robot.coordinates}
     while link != robot.description.root:
         joint = robot.description.joint_to(link)
-        if joint.type != "fixed" or joint.name in soft:
+        if joint.type != "fixed" or joint.name in moving:
             return link
         link = joint.parent
         if robot.bends and link in robot.description.flexible_links:
