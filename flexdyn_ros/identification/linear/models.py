@@ -124,10 +124,9 @@ def without_carried(robot: Robot, parameters: Sequence[Parameter]) -> tuple[Para
 
 def _carrier(robot: Robot, link: str) -> str | None:
     """The link that fixed joints lead to from a link, unless one that bends is between."""
-    soft = {section.joint for section in robot.description.sections}
     while link != robot.description.root:
         joint = robot.description.joint_to(link)
-        if joint.type != "fixed" or joint.name in soft:
+        if joint.type != "fixed" or joint.name in robot.section_names:
             return link
         link = joint.parent
         if robot.bends and link in robot.description.flexible_links:
