@@ -171,14 +171,17 @@ def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) 
 
 
 def complain(text: str) -> None:
-    """An error as one line on stderr."""
-    messages.print(Text("error:", "bold red"), printable(text, LINES), soft_wrap=True)
+    """An error on stderr: as one line in a file, wrapped between words at the width of a terminal."""
+    _tell(Text("error:", "bold red"), printable(text, LINES))
 
 
 def warn(text: str) -> None:
-    """A warning as one line on stderr."""
-    plain = printable(" ".join(text.split()))
-    messages.print(Text("flexdyn: warning:", "yellow"), plain, soft_wrap=True)
+    """A warning on stderr, as `complain`."""
+    _tell(Text("flexdyn: warning:", "yellow"), printable(" ".join(text.split())))
+
+
+def _tell(what: Text, text: str) -> None:
+    messages.print(what, text, soft_wrap=not messages.is_terminal)
 
 
 def say(text: str, end: str = "\n") -> None:

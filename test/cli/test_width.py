@@ -1,6 +1,7 @@
 """Tables on a terminal of 80 columns: no line is longer, and nothing is cut off."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -98,3 +99,33 @@ def test_a_pipe_has_the_columns_that_it_is_told(monkeypatch, told, columns):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
     monkeypatch.setenv("COLUMNS", told)
     assert terminal._columns() == columns
+
+
+@pytest.mark.parametrize("columns", [64, 100])
+def test_errors_wrap_between_words_on_a_terminal(tmp_path, columns):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    text = '<robot name="r"><link name="a"/><flexdyn><formulaton/></flexdyn></robot>'
+    (tmp_path / "r.urdf").write_text(text)
+    program = "import sys; from flexdyn_ros.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "check", "r.urdf"]
+    piped = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    ).stderr
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    variables = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    variables["TERM"] = "xterm"
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
+    subprocess.run(command, cwd=tmp_path, env=variables, **streams, timeout=120, check=False)
+    os.close(slave)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", os.read(master, 100000).decode())
+    os.close(master)
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert piped.count("\n") == 1
+    assert len(lines) > 3
+    assert all(len(line) <= columns for line in lines)
+    assert " ".join(" ".join(lines).split()) == " ".join(piped.split())
