@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -162,8 +163,10 @@ def test_a_killed_worker_leaves_no_process_behind(cluster, tmp_path):
     def kill(done, total):
         if done > 40 and not orphans:
             for process in psutil.Process().children(recursive=True):
-                if "flexdyn_ros.studies.processes.child" in process.cmdline():
-                    orphans.append(process)
+                # one that has just ended has no command line
+                with suppress(psutil.NoSuchProcess):
+                    if "flexdyn_ros.studies.processes.child" in process.cmdline():
+                        orphans.append(process)
             for pid in client.run(os.getpid).values():
                 os.kill(pid, signal.SIGKILL)
 
