@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -59,8 +59,14 @@ def names_that_fit(
     ------
     UnknownNameError
         For a pattern that fits none.
+    StateError
+        For what is neither a pattern nor a sequence of them.
     """
-    wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    wanted = (patterns,) if isinstance(patterns, str) else patterns
+    if not isinstance(wanted, Collection) or not all(isinstance(pattern, str) for pattern in wanted):
+        raise StateError(
+            f"names of {what}s are {patterns!r}, expected a pattern such as '*', or a list of them"
+        )
     for pattern in wanted:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UnknownNameError(what, pattern, tuple(names))

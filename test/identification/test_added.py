@@ -46,6 +46,12 @@ def test_constant_offsets_come_back():
     assert without.rms["elbow.effort"] > 0.1
 
 
+@pytest.mark.parametrize("option", ["offsets", "asymmetric"])
+def test_what_is_no_pattern_is_told(option):
+    with pytest.raises(errors.StateError, match="are True, expected a pattern"):
+        fitted(load("two_link"), data_with(biased), **{option: True})
+
+
 def test_friction_by_direction_comes_back():
     found = fitted(load("two_link"), data_with(by_direction), asymmetric="*")
     assert found.values["shoulder/friction_asymmetry"] == pytest.approx(0.4, abs=1e-8)
