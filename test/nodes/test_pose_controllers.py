@@ -189,8 +189,8 @@ def test_states_are_answered_while_a_long_path_is_solved_for_and_the_reference_n
         follow(0.01)
         assert np.array_equal(lab.reference(), at_rest) or node.text().count("shapes solved") > solved
         assert answered < 20_000
-    # 500 poses of milliseconds each
-    assert answered > 20
+    # 500 poses of parts of a millisecond to milliseconds each
+    assert answered > 5
     follow(1.5)
     assert np.abs(lab.reference() - at_rest).max() > 2e-5
     # from where it comes to rest on its way, back
