@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import flexdyn_ros
-from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 __all__ = ["CASES", "Case", "MovedRobot"]
@@ -18,10 +17,10 @@ __all__ = ["CASES", "Case", "MovedRobot"]
 FOLD = 1e-3
 #: types of what the functions of a family take
 KINDS = {
-    table.PREPARE: (ctypes.c_int64,) * 2,
-    table.OBSERVE: (ctypes.c_int64,) * 6,
-    table.EXERT: (ctypes.c_int64,) * 5,
-    table.ACCELERATE: (
+    "ready": (ctypes.c_int64,) * 2,
+    "measure": (ctypes.c_int64,) * 6,
+    "exert": (ctypes.c_int64,) * 5,
+    "accelerate": (
         *(ctypes.c_int64,) * 2, ctypes.c_double, *(ctypes.c_int64,) * 4, ctypes.c_double, ctypes.c_int64,
     ),
 }  # fmt: skip
@@ -74,8 +73,9 @@ class MovedRobot:
         motion = robot.motion
         assert motion is not None
         self.case, self.motion, self.passes = case, motion, 0
-        self._table, self._work = motion.table(), np.zeros(motion.work_size)
-        self._functions = {place: ctypes.CFUNCTYPE(ctypes.c_int64, *kinds) for place, kinds in KINDS.items()}
+        motion.provide()
+        self._work = np.zeros(motion.work_size)
+        self._functions = {name: ctypes.CFUNCTYPE(ctypes.c_int64, *kinds) for name, kinds in KINDS.items()}
         nq, nv, nu = robot.nq, robot.nv, robot.nu
         shapes = {"q": nq, "v": nv, "force": nv, "extra": nu, "a": nv, "effort": nu, "y": nu, "rate": nu}
         self._arrays = {name: np.zeros(size) for name, size in shapes.items()}
@@ -83,8 +83,8 @@ class MovedRobot:
         self.q_of_v = np.array([c.q_index for c in robot.coordinates])
         self._given = np.array([c.prescribed for c in robot.coordinates])
         self._turns = [turn for _, turn in free_bodies(robot)]
-        if table.PREPARE in motion.functions:
-            self._call(table.PREPARE)
+        if "ready" in motion.table:
+            self._call("ready")
         self.target = self._measured(robot.neutral(), np.zeros(nv))[0].copy()
         self.q0, self.v0 = start(robot)
         self._constant: tuple[np.ndarray, ...] | None = None
@@ -98,18 +98,18 @@ class MovedRobot:
         if all(same):
             self._constant = here
 
-    def _call(self, place: int, *arguments: Any) -> None:
+    def _call(self, name: str, *arguments: Any) -> None:
         """A function of the family, with arrays by name."""
-        address = int(self._table[place])
+        address = self.motion.table[name].address
         values = (self._addresses.get(x, x) for x in arguments)
-        self._functions[place](address)(self.motion.robot, self._work.ctypes.data, *values)
+        self._functions[name](address)(self.motion.robot, self._work.ctypes.data, *values)
 
     def _measured(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the servo measures (nu,), and its rate."""
-        if table.OBSERVE not in self.motion.functions:
+        if "measure" not in self.motion.table:
             return q, v
         self._arrays["q"][:], self._arrays["v"][:] = q, v
-        self._call(table.OBSERVE, "q", "v", "y", "rate")
+        self._call("measure", "q", "v", "y", "rate")
         return self._arrays["y"], self._arrays["rate"]
 
     def accelerate(
@@ -127,12 +127,12 @@ class MovedRobot:
         if k != 0.0 or d != 0.0:
             y, rate = self._measured(q, v)
             effort = k * (self.target - y - h * rate) - d * rate
-            if table.EXERT in self.motion.functions:
+            if "exert" in self.motion.table:
                 arrays["effort"][:] = effort
-                self._call(table.EXERT, "q", "effort", "force")
+                self._call("exert", "q", "effort", "force")
             else:
                 arrays["force"] += effort
-        self._call(table.ACCELERATE, 0.0, "q", "v", "force", "extra", h, "a")
+        self._call("accelerate", 0.0, "q", "v", "force", "extra", h, "a")
         return arrays["a"].copy()
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ import numpy as np
 class Header:
     """Words that kernels read at `address`; keeps the arrays that they point to.
 
-    words: numbers, or arrays, in whose place their address stands. size: of the header, if it is longer.
+    words: numbers, or what has an address (arrays, tables, compiled functions), in whose place that stands.
+    size: of the header, if it is longer.
     """
 
     def __init__(self, *words: Any, size: int = 0) -> None:
@@ -24,4 +25,5 @@ class Header:
         """Write words at these places."""
         self._kept.update(words)
         for place, word in words.items():
-            self.words[place] = word.ctypes.data if isinstance(word, np.ndarray) else word
+            is_array = isinstance(word, np.ndarray)
+            self.words[place] = word.ctypes.data if is_array else getattr(word, "address", word)

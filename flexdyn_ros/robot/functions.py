@@ -36,7 +36,6 @@ from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
-    from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
     from flexdyn_ros.robot.parameters import Parameter
 
 #: see `FamilyFunctions.reactions_in`
@@ -57,8 +56,8 @@ class FamilyFunctions(ABC):
     kind: str
     #: names of attributes and methods that the robot offers beside the verbs
     offers: tuple[str, ...] = ()
-    #: entries by their names (numerics/verbs)
-    entries: Any = None
+    #: the compiled functions that verbs, steps and exports are made from; None where there are none
+    table: Any = None
     #: the dynamics are those of the entries: single states of the usual types go straight to them
     direct = True
     #: the kernels want work memory that begins at zero
@@ -75,8 +74,11 @@ class FamilyFunctions(ABC):
     payloads: tuple[Payload, ...] = ()
     #: values of parameters that `with_parameters` gave
     changes: tuple[tuple[str, float], ...] = ()
-    #: by verb, what loads an entry of single states beside `entries`, and tells the address that it takes
+    #: by verb, what loads an entry of single states beside those of the table, and tells the address that it
+    #: takes
     singles: Mapping[str, Callable[[], tuple[Callable[..., int], int]]] = MappingProxyType({})
+    #: where rows of the table were replaced, what did so, and the robot of which it did
+    origin: tuple[Callable[[Any], Any], RobotInterface] | None = None
     #: points that touch the ground and may leave it
     contacts: Contacts | None = None
     #: the robot over these functions; set when it is made
@@ -103,17 +105,14 @@ class FamilyFunctions(ABC):
         self.gravity, self.warnings = gravity, warnings
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.origin is not None:
+            return self.origin[0], self.origin[1:]
         return type(self), self.recipe
 
     @property
     def general(self) -> RobotInterface:
         """The robot by the kernels of its family, whatever else computes for this one."""
-        return self.robot
-
-    @property
-    def kernels(self) -> FamilyKernels | InterpretedKernels | None:
-        """The kernels of the verbs; None where the dynamics are computed in another way."""
-        return getattr(self.entries, "kernels", None)
+        return self.robot if self.origin is None else self.origin[1]
 
     @property
     def work_numbers(self) -> int:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.numerics.compiling.callbacks import Callback
-from flexdyn_ros.numerics.stepping.table import ENERGIES, EXERT, LOAD, PREPARE, motion_table
+from flexdyn_ros.numerics.table import STEPPED, Table
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 
@@ -24,7 +23,6 @@ __all__ = [
     "Motion",
     "actuator_limits",
     "complete_states",
-    "shared_functions",
 ]
 
 
@@ -43,8 +41,8 @@ class ElementState(NamedTuple):
 class ElementMemory(ABC):
     """Elements with states of their own beside q and v, and the memory of a simulation that holds them.
 
-    The memory is a float64 array of the family's own layout: the first argument of the function ACTUATE
-    (numerics/stepping/table.py), which advances the states.
+    The memory is a float64 array of the family's own layout: the first argument of the function `actuate`
+    (numerics/table.py), which advances the states.
 
     Attributes
     ----------
@@ -194,11 +192,12 @@ class Motion:
     robot : int
         The first argument of the functions: the address of a head (numerics/verbs/head.py), or of whatever
         else they take.
-    functions : mapping from a place in the table of numerics/stepping/table.py to a Callback
+    table : Table
+        The robot's functions (numerics/table.py).
     work_size : int
         float64 numbers of work memory; every simulation has its own.
     place : callable (names of frames) -> (Motion, bodies (k,) int64, points, rows of 3 or 4)
-        Where wrenches on those frames act, as the function LOAD takes it, and the motion to use with them
+        Where wrenches on those frames act, as the function `load` takes it, and the motion to use with them
         (another one where the model has to be cut there first).
     effort_limit, lower, upper : (nu,) arrays
         Of the efforts, and of what the actuators measure; infinite where there is none.
@@ -210,9 +209,9 @@ class Motion:
     stiff : bool
         Whether "auto" is rosenbrock whatever those say.
     memory : ElementMemory, optional
-        Elements with states of their own, which the function ACTUATE advances.
+        Elements with states of their own, which the function `actuate` advances.
     losses_follow : bool
-        Whether LOSSES reads what ACCELERATE left in the work memory.
+        Whether `losses` reads what `accelerate` left in the work memory.
     no_moments : str
         Why wrenches on frames may hold no moment; empty where they may.
     switches : tuple of str
@@ -223,7 +222,7 @@ class Motion:
     """
 
     robot: int
-    functions: dict[int, Callback]
+    table: Table
     work_size: int
     place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
     effort_limit: np.ndarray
@@ -247,16 +246,12 @@ class Motion:
     @property
     def drives_coordinates(self) -> bool:
         """Whether efforts act on the coordinates one by one; legs do not."""
-        return EXERT not in self.functions
+        return "exert" not in self.table
 
-    def table(self) -> np.ndarray:
-        """Addresses of the functions, compiled now if need be."""
-        return motion_table(self.functions)
-
-
-def shared_functions(entries: Any) -> dict[int, Callback]:
-    """What steps have from the functions of the verbs."""
-    return {PREPARE: entries.ready, ENERGIES: entries.energy, LOAD: entries.load}
+    def provide(self) -> int:
+        """Address of the table, with the functions of steps compiled now if need be."""
+        self.table.provide(*STEPPED)
+        return self.table.address
 
 
 def actuator_limits(coordinates: Iterable[Coordinate]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -26,14 +26,7 @@ from math import cos, sin
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.callbacks import callback
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-)
+from flexdyn_ros.numerics import table
 
 _M = "float64[:,::1]"
 
@@ -60,7 +53,7 @@ def forward_dynamics_many(inertia, moment, q, tau, a):
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """[m l^2 + extra] a = force - m g l sin q; robot holds (m l^2, m g l)."""
     numbers = floats_at(robot, 2)
@@ -69,7 +62,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(table.energy.signature)
 def energies(robot, work, q, v, out):
     numbers, energy = floats_at(robot, 2), floats_at(out, 3)
     energy[0] = 0.5 * numbers[0] * floats_at(v, 1)[0] ** 2
@@ -77,7 +70,7 @@ def energies(robot, work, q, v, out):
     return 0
 
 
-@callback(LOAD_SIGNATURE)
+@callback(table.load.signature)
 def load(robot, work, q, count, bodies, points, wrenches, force):
     """The moment about y of wrenches on the rod, whose frame is at the joint."""
     for i in range(count):
@@ -86,7 +79,7 @@ def load(robot, work, q, count, bodies, points, wrenches, force):
     return 0
 
 
-PENDULUM_MOTION = {ACCELERATE: accelerate, ENERGIES: energies, LOAD: load}
+functions = {"accelerate": accelerate, "energy": energies, "load": load}
 '''
 
 FAMILY = '''
@@ -96,6 +89,7 @@ import numpy as np
 
 from flexdyn_ros.description.language.vocabulary import element, positive, text
 from flexdyn_ros.families.record import Family, Findings
+from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.arguments import refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.functions import DirectFunctions
@@ -152,7 +146,7 @@ class PendulumFunctions(DirectFunctions):
         limit, lower, upper = actuator_limits(self.coordinates)
         return Motion(
             robot=numbers.ctypes.data,
-            functions=kernels.PENDULUM_MOTION,
+            table=Table(kernels.functions),
             work_size=1,
             place=self.place,
             effort_limit=limit,

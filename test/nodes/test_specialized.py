@@ -25,7 +25,7 @@ def positions(specialized):
         node.setup()
         stepper, robot = node._simulation.stepper, node._simulation.robot
         stepper.advance(100)
-        found = stepper.q.copy(), type(robot.functions).__name__
+        found = stepper.q.copy(), robot.functions.origin is not None
         node.clear()
         return found
     finally:
@@ -36,7 +36,8 @@ def positions(specialized):
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 def test_the_simulator_steps_by_the_compiled_dynamics():
     plain, fast = positions(False), positions(True)
-    assert fast[1] == "NativeFunctions" != plain[1]
+    assert fast[1]
+    assert not plain[1]
     assert fast[0] == pytest.approx(plain[0], rel=1e-9, abs=1e-12)
 
 
@@ -45,5 +46,5 @@ def test_without_a_compiler_it_simulates_as_before(monkeypatch):
 
     library.find_compiler.cache_clear()
     monkeypatch.setenv("CC", "no-such-compiler")
-    assert positions(True)[1] != "NativeFunctions"
+    assert not positions(True)[1]
     library.find_compiler.cache_clear()

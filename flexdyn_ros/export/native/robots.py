@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from importlib.resources import files
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from flexdyn_ros.errors import ExportError, FlexdynWarning
 from flexdyn_ros.export.c_code.dialects import Vectors
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import not_read, text_of
-from flexdyn_ros.export.native.kernels import entries as kernels
 from flexdyn_ros.export.native.library import bound_calls, call_sources, find_compiler, library_of
 from flexdyn_ros.export.tracing.equations import INNER, Equations
-from flexdyn_ros.families.packing import Header
-from flexdyn_ros.numerics.stepping.table import ACCELERATE
-from flexdyn_ros.robot.arguments import Rows
-from flexdyn_ros.robot.coordinates import quaternions_of
+from flexdyn_ros.numerics.compiling.status import NOT_FINITE
+from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.verbs import head as words
 from flexdyn_ros.robot.functions import FamilyFunctions
-from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 
 _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
@@ -56,99 +49,52 @@ def specialized(robot: Robot) -> Robot:
 
 def compiled_robot(robot: Robot) -> Robot:
     """What `specialized` answers; ExportError if there is no compiler or it fails."""
-    if isinstance(robot.functions, NativeFunctions):
-        return robot
-    return Robot(NativeFunctions(robot))  # type: ignore[arg-type]
+    return robot if robot.functions.origin else Robot(compiled_functions(robot))
 
 
-class NativeFunctions:
-    """The functions of a robot, the dynamics among them by a library of its own; see `FamilyFunctions`."""
+class _Loaded(NamedTuple):
+    """A function of a library in a table; function: the one that it stands for, None where there was none."""
 
-    entries = kernels.verbs
-    direct, by_mass_matrix = True, False
-
-    def __init__(self, general: Robot) -> None:
-        compiler, steps = find_compiler(), takes_steps(general)
-        made = program(general, (*_VERBS, *INNER) if steps else _VERBS)
-        rows, for_rows = lane_sources(general)
-        texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source} | rows
-        if steps:
-            texts |= step_sources(general, made)
-        calls = call_sources(general, made)
-        self.general, self._functions = general, general.functions
-        self._bound: dict[str, Any] = {}
-        self._work_size, self._work_of_rows = max(made.work, 1), max(made.work, for_rows, 1)
-        self._library = ctypes.PyDLL(str(library_of(texts | calls, compiler)))
-        self._own_work = np.zeros(self._work_size)
-        self._quaternions = np.array([i for i, _ in quaternions_of(general.coordinates)], dtype=np.int64)
-        names = [*(f"{made.name}_{verb}" for verb in _VERBS), "flexdyn_inverse_rows", "flexdyn_forward_rows"]
-        functions = [ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value for name in names]
-        turns = (self._quaternions.size, self._quaternions)
-        self._header = Header(*functions, general.nq, general.nv, self._own_work, *turns)
-        self.address = self._header.address
-        if calls:
-            self._bound = bound_calls(self, self._library, self._work_size)
-        self.offers = (*self._functions.offers, *self._bound)
-
-    def motion(self) -> Motion | None:
-        """What compiled steps need, the library's dynamics where they may be."""
-        general = self.general.motion
-        function = getattr(self._library, "flexdyn_accelerate", None)
-        if general is None or function is None:
-            return general
-        address = ctypes.cast(function, ctypes.c_void_p).value or 0
-        return native_motion(general, address, self._work_size, self._library)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_functions", "_bound"):
-            raise AttributeError(name)
-        if name in self._bound:
-            return self._bound[name]
-        return getattr(self._functions, name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return NativeFunctions, (self.general,)
-
-    def inverse_dynamics_rows(
-        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
-    ) -> None:
-        if wrenches:
-            self._functions.inverse_dynamics_rows(rows, wrenches, tau)
-        else:
-            self._run("inverse_dynamics", rows, ("q", "v", "a"), tau)
-
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
-        if wrenches:
-            self._functions.forward_dynamics_rows(rows, wrenches, a)
-        else:
-            self._run("forward_dynamics", rows, ("q", "v", "tau"), a)
-
-    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self._run("mass_matrix", rows, ("q",), M)
-
-    def _run(self, verb: str, rows: Rows, names: tuple[str, ...], result: np.ndarray) -> None:
-        data, entry = {name: rows.take(name) for name in names}, getattr(self.entries, f"{verb}_many")
-
-        def call(*arrays: np.ndarray) -> int:
-            return entry(self.address, np.empty(self._work_of_rows), *arrays)
-
-        if run_in_slices(call, [*data.values(), result]):
-            # the general robot says what is wrong
-            wrenches = () if verb == "mass_matrix" else (None,)
-            getattr(self._functions, f"{verb}_rows")(rows, *wrenches, result)
+    address: int
+    function: Callable[..., Any] | None
 
 
-FamilyFunctions.register(NativeFunctions)
+def compiled_functions(general: Robot) -> FamilyFunctions:
+    """The functions of a robot, rows of whose table are those of a library of its own."""
+    compiler, steps = find_compiler(), takes_steps(general)
+    made = program(general, (*_VERBS, *INNER) if steps else _VERBS)
+    texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
+    texts |= table_sources(general, made, steps)
+    calls = call_sources(general, made)
+    library = ctypes.PyDLL(str(library_of(texts | calls, compiler)))
+
+    functions = type(general.functions)(*general.functions.recipe)
+    of_family = functions.table
+    rows = {}
+    for name in ("ready", "inverse", "forward", "inertia", "mass", *_ON_LANES, "accelerate"):
+        symbol = getattr(library, f"flexdyn_{'mass' if name == 'inertia' else name}", None)
+        if symbol is not None:
+            address = ctypes.cast(symbol, ctypes.c_void_p).value or 0
+            rows[name] = _Loaded(address, of_family[name].function if name in of_family else None)
+    if "forward" in of_family:
+        library.flexdyn_keep_forward(ctypes.c_int64(of_family["forward"].address))
+    functions.table = of_family.with_rows(rows)
+    functions.origin = compiled_functions, general
+    functions.direct, functions.by_mass_matrix, functions.singles = True, False, {}
+    bound = bound_calls(functions, library, max(made.work, 1)) if calls else {}
+    vars(functions).update(bound, library=library)
+    functions.offers = (*functions.offers, *bound)
+    return functions
 
 
-#: samples that go together
-LANES = 8
+#: functions of blocks of samples, by their names in a table
+_ON_LANES = {"inverse_on_lanes": "inverse_dynamics", "forward_on_lanes": "forward_dynamics"}
 
 
-def lane_sources(robot: Robot) -> tuple[dict[str, str], int]:
-    """C files {name: text}, and numbers of work memory for rows."""
+def lane_sources(robot: Robot) -> tuple[list[str], int]:
+    """C of the dynamics on lanes, and numbers of its work memory."""
     equations, parts, work = Equations(robot), [], 0
-    for verb in ("inverse_dynamics", "forward_dynamics"):
+    for verb in _ON_LANES.values():
         function = equations.function(verb)
         text = text_of(function, "lanes", Vectors())
         inputs = ", ".join(f"const vec *{name}" for name, _ in function.inputs)
@@ -160,26 +106,7 @@ def lane_sources(robot: Robot) -> tuple[dict[str, str], int]:
             f"static void lanes_{verb}({inputs}, vec *{output}, vec *work)\n{{\n{unused}{calls}\n}}\n",
         ]
         work = max(work, text.work)
-    sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu}
-    folder = files("flexdyn_ros.export.native") / "sources"
-    source = "\n".join(
-        [
-            '#include "lanes.h"\n',
-            *(f"#define {key} {size}" for key, size in sizes.items()),
-            "",
-            *parts,
-            (folder / "rows.c").read_text(encoding="utf-8"),
-        ]
-    )
-    return {"lanes.h": (folder / "lanes.h").read_text(encoding="utf-8"), "rows.c": source}, LANES * work
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """A function of a library, as `Motion.functions` holds compiled ones; function: what it stands for."""
-
-    address: int
-    function: Callable[..., int]
+    return parts, work
 
 
 def takes_steps(robot: Robot) -> bool:
@@ -188,34 +115,23 @@ def takes_steps(robot: Robot) -> bool:
     return motion is not None and not motion.losses_follow
 
 
-def step_sources(robot: Robot, made: Program) -> dict[str, str]:
-    """C files {name: text} beside those of the robot."""
-    motion = robot.motion
-    assert motion is not None
+def table_sources(robot: Robot, made: Program, steps: bool) -> dict[str, str]:
+    """C files {name: text} of the functions of the table, beside those of the robot."""
+    parts, work = lane_sources(robot)
+    third = max(robot.nv, robot.nu)
+    names = {"INVERSE": "inverse_dynamics", "FORWARD": "forward_dynamics", "MASS": "mass_matrix"}
+    if steps:
+        names |= {"ACCELERATE": "accelerate", "ACCELERATE_IMPLICITLY": "accelerate_implicitly"}
+    numbers = {"NQ": robot.nq, "NV": robot.nv, "THIRD": third, "WORK": max(made.work, 1)}
+    numbers |= {"COUNT": words.COUNT, "NOT_FINITE": NOT_FINITE, "LANES": LANES}
+    numbers |= {"WORK_ON_LANES": max(work, 1)}
     header = [
         f'#include "{made.name}.h"',
-        f"#define NV {robot.nv}",
-        f"#define OTHERS_WORK {motion.work_size}",
-        f"#define ACCELERATE {made.name}_accelerate",
-        f"#define ACCELERATE_IMPLICITLY {made.name}_accelerate_implicitly",
+        *(f"#define {key} {number}" for key, number in numbers.items()),
+        *(f"#define {key} {made.name}_{name}" for key, name in names.items()),
+        '#include "lanes.h"\n',
+        *parts,
     ]
-    source = (files("flexdyn_ros.export.native") / "sources" / "steps.c").read_text(encoding="utf-8")
-    return {"steps.h": "\n".join(header) + "\n", "steps.c": source}
-
-
-def native_motion(general: Motion, address: int, work: int, keep: object) -> Motion:
-    """The motion of a robot with the function of a library at an address, which takes so much work memory."""
-
-    def place(names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
-        found, bodies, points = general.place(names)
-        return (native if found is general else found), bodies, points
-
-    accelerate = _Loaded(address, general.functions[ACCELERATE].function)
-    native = replace(
-        general,
-        functions={**general.functions, ACCELERATE: accelerate},  # type: ignore[dict-item]
-        work_size=general.work_size + work,
-        place=place,
-        keep=(general.keep, keep),
-    )
-    return native
+    folder = files("flexdyn_ros.export.native") / "sources"
+    found = {name: (folder / name).read_text(encoding="utf-8") for name in ("lanes.h", "table.c")}
+    return found | {"table.h": "\n".join(header) + "\n"}

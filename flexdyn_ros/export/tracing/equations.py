@@ -11,10 +11,8 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
-from flexdyn_ros.numerics.stepping import table as at
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
-from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
@@ -142,7 +140,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "frames": ("q",),
     "deflections": ("q",),
 }
-#: and of the two functions behind steps (ACCELERATE in numerics/stepping/table.py): with h = 0, and with any
+#: and of the two functions behind steps (`accelerate` in numerics/table.py): with h = 0, and with any
 INNER: dict[str, tuple[str, ...]] = {
     "accelerate": ("q", "v", "force", "extra", "given"),
     "accelerate_implicitly": ("q", "v", "force", "extra", "h", "given"),
@@ -230,10 +228,8 @@ class Equations:
             return {"deflections": self._deflections(given["q"])}
         if verb in OIL_VERBS | OIL_MOTION:
             return self._of_oil(verb, memory, given)
-        kernels, work = self.kernels, self._work(memory)
-        M = memory.room(np.zeros(robot.nv**2)).reshape(robot.nv, robot.nv)
-        kernels.mass(self._address, work, given["q"], M)
-        return {"M": M}
+        M = self._called(memory, "mass", robot.nv**2, given["q"], still)
+        return {"M": M.reshape(robot.nv, robot.nv)}
 
     # ---- what the family gives ----
 
@@ -244,16 +240,6 @@ class Equations:
         if motion is None:
             raise UnsupportedError("there are no compiled steps with this formulation")
         return motion
-
-    @property
-    def kernels(self) -> FamilyKernels | InterpretedKernels:
-        """Kernels of the verbs."""
-        kernels = self.robot.functions.kernels
-        if kernels is None:
-            raise UnsupportedError(
-                f"formulation.method {self.robot.description.formulation.method!r} has no kernels for it"
-            )
-        return kernels
 
     def _of_oil(self, verb: str, memory: Memory, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         found, without = {}, _without(given, "valves")
@@ -268,23 +254,25 @@ class Equations:
         """State of the cylinders of a platform."""
         return Oil(self.robot)
 
-    @property
-    def _address(self) -> int:
-        return self.robot.functions.address
-
-    def _work(self, memory: Memory) -> np.ndarray:
-        """Work memory of the verbs, made ready."""
-        work = memory.room(np.zeros(self.robot.functions.work_numbers))
-        self.kernels.prepare(self._address, work)
-        return work
+    def _called(self, memory: Memory, name: str, size: int, *arrays: np.ndarray) -> np.ndarray:
+        """The result (size,) of a function of the robot's table, interpreted."""
+        functions: Any = self.robot.functions
+        if functions.table is None or name not in functions.table:
+            method = self.robot.description.formulation.method
+            raise UnsupportedError(f"formulation.method {method!r} has no kernels for it")
+        functions.table.open(name)
+        return called(memory, functions, functions.new_head(), name, size, *arrays)
 
     def efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) of a motion, within a memory that is in use."""
         return self._inverse(memory, memory.room(q), memory.room(v), memory.room(a))
 
     def _inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        tau = memory.room(np.zeros(self.robot.nu))
-        self.kernels.inverse(self._address, self._work(memory), q, v, a, tau)
+        robot = self.robot
+        if robot.functions.table is not None and "inverse" in robot.functions.table:
+            return self._called(memory, "inverse", robot.nu, q, v, a)
+        tau = memory.room(np.zeros(robot.nu))
+        tau[: robot.nv] = self._called(memory, "balance", robot.nv, q, v, a, tau, tau)
         return tau
 
     def _deflections(self, q: np.ndarray) -> np.ndarray:
@@ -300,13 +288,25 @@ class Equations:
         seeing: Any = self.robot.functions
         seeing = seeing.seeing(names)
         bodies, placements = seeing.placements(tuple(names))
-        poses = objects([0.0] * (16 * len(names))).reshape(len(names), 4, 4)
-        work = memory.room(np.zeros(seeing.work_numbers))
-        if seeing.kernels is None or seeing.kernels.frames is None:
+        if seeing.table is None or "frames" not in seeing.table:
             raise UnsupportedError("the frames of this family are not among its kernels")
-        seeing.kernels.prepare(seeing.address, work)
-        seeing.kernels.frames(seeing.address, work, q, bodies, placements.astype(object), poses)
+        head = seeing.new_head(frames=(bodies, placements))
+        found = called(memory, seeing, head, "frames", 16 * len(names), q, q)
+        poses = found.reshape(len(names), 4, 4)
         return {"positions": poses[:, :3, 3], "rotations": poses[:, :3, :3]}
+
+
+def called(
+    memory: Memory, functions: Any, head: Any, name: str, size: int, *arrays: np.ndarray
+) -> np.ndarray:
+    """The result (size,) of a function of a table, interpreted: of a head, work memory and arrays."""
+    table, out = functions.table, memory.room(np.zeros(size))
+    work = memory.room(np.zeros(functions.memory.floats.size))
+    if "ready" in table:
+        table["ready"].function(head.address, work.ctypes.data)
+    places = [memory.room(x).ctypes.data for x in arrays]
+    table[name].function(head.address, work.ctypes.data, *places, out.ctypes.data)
+    return out
 
 
 def function_of(
@@ -316,13 +316,14 @@ def function_of(
     return Function(name, graph, inputs, tuple((k, x.shape) for k, x in outputs.items()), results)
 
 
-def _called(motion: Motion, place: int) -> Callable[..., Any]:
-    return motion.functions[place].function
+def _called(motion: Motion, name: str) -> Callable[..., Any]:
+    motion.table.open(name)
+    return motion.table[name].function
 
 
 def _prepare(motion: Motion, work: np.ndarray) -> None:
-    if at.PREPARE in motion.functions:
-        _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)
+    if "ready" in motion.table:
+        _called(motion, "ready")(motion.robot, work.ctypes.data)
 
 
 def _without(given: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
@@ -338,7 +339,7 @@ def exerted(robot: Robot, memory: Memory, q: np.ndarray, tau: np.ndarray) -> np.
         return memory.room([x if free[i] else 0.0 for i, x in enumerate(tau)])
     force, work = memory.room(np.zeros(robot.nv)), memory.room(np.zeros(motion.work_size))
     q, tau = memory.room(q), memory.room(tau)
-    _called(motion, at.EXERT)(motion.robot, *(x.ctypes.data for x in (work, q, tau, force)))
+    _called(motion, "exert")(motion.robot, *(x.ctypes.data for x in (work, q, tau, force)))
     return force
 
 
@@ -350,7 +351,7 @@ def accelerations(
     _prepare(motion, work)
     q, v, force, extra = (memory.room(x) for x in (q, v, force, extra))
     addresses = (x.ctypes.data for x in (q, v, force, extra))
-    _called(motion, at.ACCELERATE)(motion.robot, work.ctypes.data, 0.0, *addresses, h, a.ctypes.data)
+    _called(motion, "accelerate")(motion.robot, work.ctypes.data, 0.0, *addresses, h, a.ctypes.data)
     return a
 
 
@@ -360,7 +361,7 @@ def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np
     _prepare(motion, work)
     q, v = memory.room(q), memory.room(v)
     addresses = (x.ctypes.data for x in (q, v, out))
-    _called(motion, at.ENERGIES)(motion.robot, work.ctypes.data, *addresses)
+    _called(motion, "energy")(motion.robot, work.ctypes.data, *addresses)
     return out
 
 

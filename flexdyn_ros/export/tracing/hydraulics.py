@@ -12,7 +12,6 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import pressure_rates, spool_rates
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import bristle_bending
 from flexdyn_ros.numerics.numbers.functions import larger, smaller
-from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.tracing.graph import objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.motion import Motion
@@ -92,7 +91,7 @@ class Oil:
         self.fill(actuator, oil)
         effort = memory.room(np.zeros(len(self.legs)))
         q, v = memory.room(q), memory.room(v)
-        motion.functions[table.ACTUATE].function(
+        motion.table["actuate"].function(
             actuator.ctypes.data, motion.robot, work.ctypes.data, 0.0, 0.0,
             *(x.ctypes.data for x in (q, v, effort)), memory.room(np.zeros(len(v))).ctypes.data,
         )  # fmt: skip
@@ -106,7 +105,7 @@ class Oil:
         work = memory.room(np.zeros(motion.work_size))
         q, v, lengths, speeds = (memory.room(x) for x in (q, v, *np.zeros((2, len(self.legs)))))
         places = (x.ctypes.data for x in (q, v, lengths, speeds))
-        motion.functions[table.OBSERVE].function(motion.robot, work.ctypes.data, *places)
+        motion.table["measure"].function(motion.robot, work.ctypes.data, *places)
         found: dict[tuple[int, int], Any] = {}
         for i, P in enumerate(self._parameters):
             state = {c: oil[k] for k, (leg, c) in enumerate(self._columns) if leg == i}

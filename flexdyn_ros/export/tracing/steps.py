@@ -12,7 +12,6 @@ from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedErro
 from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.numerics.stepping import memory as at
-from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.stepping.fixed import find_step
 from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
@@ -209,14 +208,13 @@ class _Step:
     def _replace_functions(self) -> None:
         """Let the dynamics be calls, and leave energies out."""
         ours = {
-            table.ACCELERATE: self._accelerate,
-            table.LOSSES: lambda *_: 0.0,
-            table.SUPPLY: lambda *_: 0.0,
-            table.ENERGIES: lambda *_: 0,
+            "accelerate": self._accelerate,
+            "losses": lambda *_: 0.0,
+            "supply": lambda *_: 0.0,
+            "energy": lambda *_: 0,
         }
-        for place, function in self._motion.functions.items():
-            if place in ours:
-                self._memory.functions[function.address] = ours[place]
+        for name in ours.keys() & self._motion.table.keys():
+            self._memory.functions[self._motion.table[name].address] = ours[name]
 
     def _accelerate(
         self, robot: int, work: int, t: float, q: int, v: int, force: int, extra: int, h: object, a: int
@@ -234,7 +232,7 @@ class _Step:
         return 0
 
     def _dynamics(self, name: str, sizes: dict[str, int]) -> Function:
-        """The function ACCELERATE over one array x of all its arguments."""
+        """The function `accelerate` over one array x of all its arguments."""
         graph, memory = Graph(), Memory()
         p = self._equations.parameters.put(graph, memory)
         x = graph.inputs("x", sum(sizes.values()))

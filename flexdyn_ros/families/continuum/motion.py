@@ -9,8 +9,7 @@ import numpy as np
 from flexdyn_ros.families.continuum.kernels import section as stops
 from flexdyn_ros.families.continuum.kernels import steps
 from flexdyn_ros.families.continuum.model import ATMOSPHERE, SoftArm
-from flexdyn_ros.numerics.stepping.table import ACCELERATE, ACTUATE, LOSSES
-from flexdyn_ros.robot.motion import ElementState, Lag, Motion, actuator_limits, shared_functions
+from flexdyn_ros.robot.motion import ElementState, Lag, Motion, actuator_limits
 
 
 def continuum_motion(functions: Any) -> Motion:
@@ -18,12 +17,9 @@ def continuum_motion(functions: Any) -> Motion:
     arm = functions.arm
     effort_limit, lower, upper = actuator_limits(arm.coordinates)
     lag = supply_lag(arm)
-    own = {ACCELERATE: steps.accelerate, LOSSES: steps.losses} | (
-        {} if lag is None else {ACTUATE: steps.supply}
-    )
     return Motion(
         robot=functions.moving.address,
-        functions=shared_functions(functions.entries) | own,
+        table=functions.table if lag is None else functions.table.with_rows(steps.lagging),
         work_size=functions.memory.floats.size,
         place=functions.place,
         effort_limit=effort_limit,

@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.continuum.inverse_kinematics import ACCEPTED, reach_by_steps, reach_point
-from flexdyn_ros.families.continuum.kernels.entries import verbs
+from flexdyn_ros.families.continuum.kernels import entries, steps
 from flexdyn_ros.families.continuum.model import (
     ATMOSPHERE,
     PackedArm,
@@ -23,6 +23,7 @@ from flexdyn_ros.families.continuum.model import (
 from flexdyn_ros.families.continuum.parameters import arm_parameters, changed_arm
 from flexdyn_ros.families.continuum.shape import STATIONS, Solution, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
+from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.parameters import without_payloads
@@ -50,7 +51,7 @@ class ContinuumFunctions(EntryFunctions):
     kind = "continuum"
     flat = True
     begins_at_zero = True
-    entries = verbs
+    table = Table({**entries.functions, **steps.functions})
     offers = (
         *EntryFunctions.offers, "section_names", "pressure_areas", "pressure_forces", "with_quadrature",
         "arc_parameters", "pressures", "inverse_kinematics", "pose",

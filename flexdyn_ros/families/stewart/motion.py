@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.families.stewart.kernels.steps import HYDRAULIC_MOTION, PLATFORM_MOTION
+from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.families.stewart.kernels.views import LEGS
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, forces
@@ -17,7 +17,6 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_STATES,
     PARAMETER_COUNT,
 )
-from flexdyn_ros.numerics.stepping.table import ENERGIES
 from flexdyn_ros.robot.motion import ElementMemory, ElementState, Motion
 
 
@@ -33,11 +32,10 @@ def platform_motion(functions: Any) -> Motion:
     sliders = [description.joint(leg.slider) for leg in description.platform.legs]
     shortest = np.array([joint.xyz[2] for joint in sliders])
     stroke = np.array([joint.limit.upper for joint in sliders])
-
-    own = PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION
+    table = functions.table
     return Motion(
         robot=functions.moving.address,
-        functions={ENERGIES: functions.entries.energy} | own,
+        table=table if hydraulics is None else table.with_rows(steps.hydraulic),
         work_size=functions.memory.floats.size,
         place=functions.place,
         effort_limit=functions.effort_limits,

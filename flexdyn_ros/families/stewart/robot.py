@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
+from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.families.stewart.legs import LegFunctions
 from flexdyn_ros.families.stewart.margins import homogeneous
 from flexdyn_ros.families.stewart.model import build_mechanism, mechanism_parameters, platform_tables
@@ -22,6 +23,7 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import changed
 from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
+from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
@@ -60,7 +62,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
     """
 
     kind = "platform"
-    entries = kernels.verbs
+    table = Table({**kernels.functions, **steps.functions})
     observed = ObservedFunctions.observed | {"bias", "actuation"}
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
@@ -103,6 +105,10 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
     @property
     def recipe(self) -> tuple[object, ...]:
         return (self.description, self.payloads, self.changes)
+
+    @cached_property
+    def singles(self) -> dict[str, Callable[[], tuple[Callable[..., int], int]]]:  # type: ignore[override]
+        return {verb: partial(_loaded, one, self.address) for verb, one in kernels.singles.items()}
 
     # ---- what the robot is ----
 
@@ -331,6 +337,10 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         if status:
             explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
         refuse_nonfinite(data)
+
+
+def _loaded(entry: Any, address: int) -> tuple[Callable[..., int], int]:
+    return entry.load(), address
 
 
 def _cylinders_of(description: RobotDescription) -> Hydraulics | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,7 @@ from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.flexible.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-from flexdyn_ros.numerics.compiling.callbacks import Callback
 
-#: words of the header, and functions whose addresses belong there
-Called = tuple[tuple[int, Callback], ...]
 #: words of a header, those of all layers among them
 _MOST_WORDS = 64
 
@@ -29,23 +25,12 @@ class LayerHeader(Header):
     def __init__(self, base: Any, tree: RigidTree) -> None:
         super().__init__(*base.header.words, size=_MOST_WORDS)
         self._base = base
-        self._called: dict[str, Called] = {}
         m = tree.model
         if base.header.words.size == HEADER:
             # no flexible links: no numbers, and no node that carries one
             no_links = np.array([0, 0, *[-1] * (views.NODE_INTS * m.nb)], dtype=np.int64)
             links = {views.LINK_INTS: no_links, views.LINK_FLOATS: np.zeros(1)}
             self.put(links | {views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
-
-    def keep(self, called: Mapping[str, Called]) -> None:
-        """Know what functions of a layer call, by the names of these."""
-        for name, functions in called.items():
-            self._called[name] = self._called.get(name, ()) + functions
-
-    def provide(self, names: Iterable[str]) -> None:
-        """Write the addresses of what these functions of the layers call, compiled now if need be."""
-        for name in names:
-            self.put({word: function.address for word, function in self._called.get(name, ())})
 
 
 def layer_header(base: Any, tree: RigidTree) -> LayerHeader:

@@ -9,27 +9,27 @@ import numpy as np
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import motors_of
-from flexdyn_ros.numerics.stepping.table import ACCELERATE, LOSSES
-from flexdyn_ros.robot.motion import Motion, actuator_limits, shared_functions
+from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.robot.motion import Motion, actuator_limits
+
+
+def tree_table(tree: RigidTree, entries: Any, steps: Any) -> Table:
+    """The functions of a tree, of modules of kernels: of the verbs, and of steps."""
+    accelerate = steps.accelerate_densely if tree.has_mimic else steps.accelerate
+    return Table({**entries.functions, "accelerate": accelerate, "losses": steps.losses})
 
 
 def tree_motion(functions: Any) -> Motion:
     """Motion of a tree, by its `TreeFunctions`."""
     tree = functions.tree
     m = tree.model
-    if tree.flexible is None:
-        from flexdyn_ros.families.trees.rigid.kernels import steps
-    else:
-        from flexdyn_ros.families.trees.flexible.kernels import steps  # type: ignore[no-redef]
-    accelerate = steps.accelerate_densely if tree.has_mimic else steps.accelerate
-    own = {ACCELERATE: accelerate, LOSSES: steps.losses}
     stiffness, damping = _joint_forces(tree)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
     dense = m.nv * (m.nv + 1) if tree.has_mimic else 0
     links = () if tree.flexible is None else tree.flexible.links
     return Motion(
         robot=functions.moving.address,
-        functions=shared_functions(functions.entries) | own,
+        table=functions.table,
         work_size=functions.memory.floats.size + dense,
         place=functions.place,
         stiffness=stiffness,

@@ -12,9 +12,11 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.families.trees.actuation import with_actuation
+from flexdyn_ros.families.trees.motion import tree_table
 from flexdyn_ros.families.trees.regressor import changed, parameters_of
 from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
+from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
@@ -90,13 +92,13 @@ class TreeFunctions(EntryFunctions):
         )
         self.bending: Bending | None = None
         if tree.flexible is None:
-            self.entries: Any = rigid.verbs
+            self.table = tree_table(tree, rigid, rigid_steps)
             self.packed = PackedTree(tree)
         else:
             from flexdyn_ros.families.trees.flexible.robot import Bending
 
             self.bending = Bending(tree)
-            self.entries, self.packed = self.bending.entries, self.bending.packed
+            self.table, self.packed = self.bending.table, self.bending.packed
         self.address = self.packed.address
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
         self._build()

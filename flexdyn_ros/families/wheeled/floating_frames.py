@@ -6,7 +6,6 @@ Imported when the first robot with wheels is loaded.
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,10 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.hubs import Hubs
 from flexdyn_ros.families.wheeled.kernels import entries as mobile
+from flexdyn_ros.families.wheeled.kernels import steps
 from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
 from flexdyn_ros.families.wheeled.packed_wheels import PackedMobile
+from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.motion import Motion
 
 #: entries of the general tree that wheels leave as they are
@@ -26,13 +27,12 @@ _GEOMETRY = ("frames", "jacobian", "jacobian_rate", "momenta", "load")
 class Rolling:
     """Wheels of a tree; immutable.
 
-    entries: those of the verbs; packed: the memory that they take by
-    its address;
+    table: of functions; packed: the memory that they take by its address;
     tables: of the planar tree, None for the method `articulated`. eliminated (nv,): marks the coordinates
     whose acceleration the recursion cannot take as given; hubs: between springs and tyres.
     """
 
-    def __init__(self, description: RobotDescription, tree: RigidTree, entries: Any, packed: Any) -> None:
+    def __init__(self, description: RobotDescription, tree: RigidTree, table: Table, packed: Any) -> None:
         self.tables: MobileTables | None = None
         floating = description.formulation.method == "floating_frame"
         kinds = [c.kind for c in tree.coordinates]
@@ -42,31 +42,20 @@ class Rolling:
             self.packed: Any = PackedMobile(
                 packed, self.tables, description.road, tree.model.nq, tree.model.nv
             )
-            geometry = {name: getattr(entries, name) for name in _GEOMETRY}
-            geometry["kernels"] = mobile.verbs.kernels._replace(frames=entries.kernels.frames)
-            self.entries: Any = SimpleNamespace(**{**vars(mobile.verbs), **geometry})
+            geometry = {name: table[name] for name in _GEOMETRY}
+            self.table = Table({**mobile.functions, **steps.functions, **geometry})
         else:
             from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
 
             self.packed = PackedWheels(packed, description, tree)
-            self.entries = entries
+            self.table = self.packed.table(table)
         self.hubs = Hubs(description, tree)
-        self._count, self._nv = len(description.wheels), tree.model.nv
 
     def motion(self, general: Motion) -> Motion:
         """Fixed steps on wheels, from those of the general tree."""
         if self.tables is None:
-            from flexdyn_ros.families.wheeled.kernels.tree_wheels_steps import (
-                WHEELED_MOTION,
-                wheeled_steps_size,
-            )
-
-            self.packed.provide(("energy",))
-            self.packed.keep_table(general.table(), general.work_size)
-            own, size = WHEELED_MOTION, wheeled_steps_size(general.work_size, self._count, self._nv)
+            size = self.packed.take_steps(general.work_size)
         else:
-            from flexdyn_ros.families.wheeled.kernels.steps import MOBILE_MOTION
-
             # the last number is the power that the road gives
-            own, size = MOBILE_MOTION, max(general.work_size, self.packed.numbers) + 1
-        return replace(general, functions=general.functions | own, work_size=size, losses_follow=True)
+            size = max(general.work_size, self.packed.numbers) + 1
+        return replace(general, work_size=size, losses_follow=True)

@@ -14,9 +14,15 @@ from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
 from flexdyn_ros.families.trees.layers import layer_header
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
+from flexdyn_ros.families.wheeled.kernels import tree_wheels_steps as steps
+from flexdyn_ros.families.wheeled.kernels import tree_wheels_verbs as verbs
 from flexdyn_ros.families.wheeled.kernels import views as planar
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
+from flexdyn_ros.numerics.table import Table
+
+#: functions of a tree that know no wheels and have nothing around them
+OF_THE_TREE_ALONE = ("inverse", "forward", "forward_on_lanes")
 
 
 class PackedMobile:
@@ -73,12 +79,12 @@ class PackedWheels:
 
     def __init__(self, base: Any, description: RobotDescription, tree: RigidTree) -> None:
         m = tree.model
-        self._road = PackedRoad(description.road)
+        self._road, self._count, self._nv = PackedRoad(description.road), len(description.wheels), m.nv
         table, numbers = _tables(description, tree)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, numbers)
         self.header = layer_header(base, tree)
-        self.address, self.provide = self.header.address, self.header.provide
+        self.address = self.header.address
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         is_planar = description.base.type == "planar"
         words = {
@@ -94,20 +100,21 @@ class PackedWheels:
         #: tangents they hold slopes too
         self.numbers = base.numbers + layout.WHEEL_ROWS * len(description.wheels) + 7 + m.nv + m.nv**2 // 12
 
-    def keep_functions(self, tree: Any, own: Any) -> None:
-        """Know what functions of the layer call: those of the tree, and of the wheels alone."""
-        self.header.keep(
-            {
-                "balance": ((layout.BALANCE, tree.balance),),
-                "slopes": ((layout.SLOPES, tree.slopes), (layout.OWN_SLOPES, own.slopes)),
-                "bias_terms": ((layout.TERMS, tree.bias_terms),),
-                "energy": ((layout.ENERGY, tree.energy),),
-            }
-        )
+    def table(self, tree: Table) -> Table:
+        """The table of the tree, wrapped by the functions of the wheels."""
+        self.header.put({layout.INNER: tree})
 
-    def keep_table(self, table: np.ndarray, size: int) -> None:
-        """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""
-        self.header.put({layout.INNER: table, layout.INNER_WORK: size})
+        def open_slopes(names: tuple[str, ...]) -> None:
+            if "slopes" in names:
+                self.header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
+
+        alone = {name: x for name, x in tree.items() if name not in OF_THE_TREE_ALONE}
+        return Table({**alone, **verbs.layer, **steps.functions}, tree, open_slopes)
+
+    def take_steps(self, size: int) -> int:
+        """Numbers of work memory of steps, those of the tree alone take `size`."""
+        self.header.put({layout.INNER_WORK: size})
+        return steps.wheeled_steps_size(size, self._count, self._nv)
 
 
 def _tables(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:

@@ -69,8 +69,8 @@ class MobileFunctions(TreeFunctions):
 
     def _build(self) -> None:
         self._rolled = with_wheels(self.description, dict(self.changes))
-        self.rolling = rolling = Rolling(self._rolled, self.tree, self.entries, self.packed)
-        self.entries, self.packed = rolling.entries, rolling.packed
+        self.rolling = rolling = Rolling(self._rolled, self.tree, self.table, self.packed)
+        self.table, self.packed = rolling.table, rolling.packed
         self.address = self.packed.address
         if rolling.hubs.mass > 0.0:
             self.observed = self.observed - {"momenta"}

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, NamedTuple
 
 __all__ = ["GROUPS", "WarmUpError", "add_package", "entries", "entries_of", "names_of", "packages", "shown"]
@@ -72,7 +72,7 @@ def entries_of(module: ModuleType) -> dict[str, Any]:
 
     found = {}
     for value in vars(module).values():
-        for one in vars(value).values() if isinstance(value, SimpleNamespace) else (value,):
+        for one in value.values() if isinstance(value, dict) else (value,):
             if isinstance(one, Entry | Callback) and one.function.__module__ == module.__name__:
                 found[one.function.__name__] = one
     return found

@@ -17,6 +17,7 @@ from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.table import ENERGY, call_observe, table_at
 
 from .memory import (
     NUMERICAL,
@@ -29,11 +30,6 @@ from .memory import (
     header_of,
     open_chart,
     open_steps,
-)
-from .table import (
-    ENERGIES,
-    call_energies,
-    table_at,
 )
 
 #: b_i a_ij + b_j a_ji - b_i b_j of the classical Runge-Kutta method
@@ -52,7 +48,7 @@ def energies_of(steps, q, v, out):
     """out (3,) = kinetic, gravity and elastic energy at (q, v) [J]."""
     head = header_of(steps)
     arguments = (head[S_ROBOT], head[S_WORK], address_of(q), address_of(v), address_of(out))
-    call_energies(table_at(head[S_TABLE])[ENERGIES], arguments)
+    call_observe(table_at(head[S_TABLE])[ENERGY], arguments)
 
 
 @kernel

@@ -2,19 +2,31 @@
 
 Every force that acts along one effort alone has the form f = f0 - k (y - y0) - d (y' - y0'), y what the
 actuator measures (a joint's position; the length of a leg), with slopes k, d >= 0 that an implicit step puts
-on the diagonal `extra`. What the family exerts by itself it treats likewise (numerics/stepping/table.py).
+on the diagonal `extra`. What the family exerts by itself it treats likewise (numerics/table.py).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.table import (
+    call_accelerate,
+    call_actuate,
+    call_exert,
+    call_load,
+    call_losses,
+    call_measure,
+    call_provide,
+    call_ready,
+    call_supply,
+    table_at,
+)
 
-from . import table
 from .memory import (
     S_ACTUATOR,
     S_PROVIDE,
@@ -26,26 +38,14 @@ from .memory import (
     header_of,
     open_steps,
 )
-from .table import (
-    call_accelerate,
-    call_actuate,
-    call_exert,
-    call_load,
-    call_losses,
-    call_observe,
-    call_prepare,
-    call_provide,
-    call_supply,
-    table_at,
-)
 
 
 @kernel
 def prepare(steps):
     """Make the work memory ready."""
     head = header_of(steps)
-    function = table_at(head[S_TABLE])[table.PREPARE]
-    return 0 if function == 0 else call_prepare(function, (head[S_ROBOT], head[S_WORK]))
+    function = table_at(head[S_TABLE])[table.READY]
+    return 0 if function == 0 else call_ready(function, (head[S_ROBOT], head[S_WORK]))
 
 
 @kernel
@@ -101,7 +101,7 @@ def observe(steps, q, v):
     """Write memory.position and memory.speed: what the actuators measure at (q, v)."""
     head = header_of(steps)
     memory = open_steps(steps)
-    function = table_at(head[S_TABLE])[table.OBSERVE]
+    function = table_at(head[S_TABLE])[table.MEASURE]
     if function != 0:
         arguments = (
             head[S_ROBOT],
@@ -111,7 +111,7 @@ def observe(steps, q, v):
             address_of(memory.position),
             address_of(memory.speed),
         )
-        call_observe(function, arguments)
+        call_measure(function, arguments)
         return
     for i in range(memory.nu):
         at = memory.q_of_v[i]

@@ -13,25 +13,10 @@ from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
+from flexdyn_ros.numerics.table import BALANCE, MASS, SLOPES, call_balance, call_observe
 
 from .dynamics import status_of
-from .head import (
-    BALANCE,
-    COUNT,
-    EFFORTS,
-    GIVEN,
-    HEAD_WORDS,
-    MASS,
-    NQ,
-    NV,
-    SLOPES,
-    SPARE,
-    TURNS,
-    TWISTS,
-    WORK,
-    call_balance,
-    call_observe,
-)
+from .head import COUNT, EFFORTS, GIVEN, HEAD_WORDS, NQ, NV, SPARE, TURNS, TWISTS, WORK, function_of
 from .samples import all_finite
 
 
@@ -53,7 +38,7 @@ def slopes_many(head, work, q, v, a, tau, wrenches, out):
             return status + 8 * s
         arrays = address_of(q[s]), address_of(v[s]), address_of(a[s]), address_of(tau[s])
         loads = address_of(wrenches[s])
-        call_balance(words[SLOPES], (head, address_of(work), *arrays, loads, address_of(out[s])))
+        call_balance(function_of(words, SLOPES), (head, address_of(work), *arrays, loads, address_of(out[s])))
     return at.OK
 
 
@@ -70,11 +55,11 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     spare = floats_at(words[SPARE], 2 * nv * nv).reshape(nv, 2 * nv)
     none = address_of(v)
     arrays = address_of(q), address_of(v), address_of(a), none, none, address_of(spare)
-    call_balance(words[SLOPES], (head, words[WORK], *arrays))
+    call_balance(function_of(words, SLOPES), (head, words[WORK], *arrays))
     for i in range(nv):
         for j in range(nv):
             dq[i, j], dv[i, j] = spare[i, j], spare[i, nv + j]
-    call_observe(words[MASS], (head, words[WORK], address_of(q), none, address_of(M)))
+    call_observe(function_of(words, MASS), (head, words[WORK], address_of(q), none, address_of(M)))
     return at.OK if all_finite(spare) and all_finite(M) else at.NOT_FINITE
 
 
@@ -128,12 +113,12 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     given, twists = ints_at(words[GIVEN], nv), ints_at(words[TWISTS], words[TURNS])
     M = floats_at(spare, nv * nv).reshape(nv, nv)
     rest = floats_at(spare + 8 * nv * nv, nv)
-    call_observe(words[MASS], (head, work, address_of(q), address_of(v), address_of(M)))
+    call_observe(function_of(words, MASS), (head, work, address_of(q), address_of(v), address_of(M)))
     for i in range(nv):
         if given[i] == 0:
             a[i] = 0.0
     motion = address_of(q), address_of(v), address_of(a), address_of(tau), wrenches
-    call_balance(words[BALANCE], (head, work, *motion, address_of(rest)))
+    call_balance(function_of(words, BALANCE), (head, work, *motion, address_of(rest)))
     A[:] = 0.0
     B[:] = 0.0
     for i in range(nv):
@@ -149,7 +134,7 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
         if given[i] == 0:
             a[i] = -rest[i]
     lower = A[nv:]
-    call_balance(words[SLOPES], (head, work, *motion, address_of(lower)))
+    call_balance(function_of(words, SLOPES), (head, work, *motion, address_of(lower)))
     if not all_finite(lower):
         return at.NOT_FINITE
     # rows of M^-1 and of -M^-1 d(balance), side by side

@@ -15,20 +15,12 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
-
-from .head import (
+from flexdyn_ros.numerics.table import (
     BALANCE,
     FORWARD,
-    HEAD_WORDS,
     INVERSE,
-    NQ,
-    NV,
-    ON_LANES,
     READY,
-    ROBOT,
-    SPARE,
     STATUS,
-    WORK,
     call_balance,
     call_forward,
     call_inverse,
@@ -36,6 +28,8 @@ from .head import (
     call_ready,
     call_status,
 )
+
+from .head import CHOSEN, EFFORTS, HEAD_WORDS, NQ, NV, ROBOT, SPARE, WORK, function_of
 from .samples import finite, gather, note_wrong, scatter
 
 #: share of the efforts up to which accelerations that a factorisation found may leave them unbalanced
@@ -47,7 +41,7 @@ _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 def status_of_place(words, q):
     """OK, NOT_FINITE or BAD_QUATERNION for q (nq,); families have more to say where there are quaternions."""
     if words[NQ] != words[NV]:
-        return call_status(words[STATUS], (words[ROBOT], address_of(q)))
+        return call_status(function_of(words, STATUS), (words[ROBOT], address_of(q)))
     return at.OK if finite(q, words[NQ]) else at.NOT_FINITE
 
 
@@ -66,7 +60,7 @@ def status_of(words, q, v, a, tau):
 def make_ready(head):
     """Make the work memory of a head ready; functions that need it so leave it so."""
     words = ints_at(head, HEAD_WORDS)
-    return call_ready(words[READY], (head, words[WORK]))
+    return call_ready(function_of(words, READY), (head, words[WORK]))
 
 
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
@@ -77,7 +71,7 @@ def inverse_one(head, q, v, a, tau):
     if q.shape[0] != words[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
         return at.BAD_SHAPE
     motion = address_of(q), address_of(v), address_of(a), address_of(tau)
-    call_inverse(words[INVERSE], (head, words[WORK], *motion))
+    call_inverse(function_of(words, INVERSE), (head, words[WORK], *motion))
     return status_of_place(words, q) if finite(tau, nv) else at.NOT_FINITE
 
 
@@ -92,7 +86,7 @@ def balance_one(head, q, v, a, out):
     if status == at.OK:
         none = address_of(v)
         motion = address_of(q), address_of(v), address_of(a)
-        call_balance(words[BALANCE], (head, words[WORK], *motion, none, none, address_of(out)))
+        call_balance(function_of(words, BALANCE), (head, words[WORK], *motion, none, none, address_of(out)))
         status = at.OK if finite(out, nv) else at.NOT_FINITE
     return status
 
@@ -107,9 +101,13 @@ def unbalanced_one(head, q, v, tau, a):
     still, left = spare[0:nv], spare[nv : 2 * nv]
     still[:] = 0.0
     arrays = (head, words[WORK], address_of(q), address_of(v))
-    call_balance(words[BALANCE], (*arrays, address_of(still), address_of(tau), none, address_of(left)))
+    call_balance(
+        function_of(words, BALANCE), (*arrays, address_of(still), address_of(tau), none, address_of(left))
+    )
     size = largest(tau, largest(left, 0.0))
-    call_balance(words[BALANCE], (*arrays, address_of(a), address_of(tau), none, address_of(left)))
+    call_balance(
+        function_of(words, BALANCE), (*arrays, address_of(a), address_of(tau), none, address_of(left))
+    )
     return at.OK if largest(left, 0.0) <= UNBALANCED * size else at.SINGULAR
 
 
@@ -135,7 +133,9 @@ def balance_many(head, work, q, v, a, tau, wrenches, out):
         if status == at.OK:
             arrays = address_of(q[s]), address_of(v[s]), address_of(a[s]), address_of(tau[s])
             loads = address_of(wrenches[s])
-            call_balance(words[BALANCE], (head, address_of(work), *arrays, loads, address_of(out[s])))
+            call_balance(
+                function_of(words, BALANCE), (head, address_of(work), *arrays, loads, address_of(out[s]))
+            )
             status = at.OK if finite(out[s], out.shape[1]) else at.NOT_FINITE
         if found == at.OK and status != at.OK:
             found = status + 8 * s
@@ -150,7 +150,7 @@ def forward_one(head, q, v, tau, a):
     if q.shape[0] != words[NQ] or v.shape[0] != nv or tau.shape[0] != nv or a.shape[0] != nv:
         return at.BAD_SHAPE
     motion = address_of(q), address_of(v), address_of(tau), address_of(v), address_of(a)
-    status = call_forward(words[FORWARD], (head, words[WORK], *motion))
+    status = call_forward(function_of(words, FORWARD), (head, words[WORK], *motion))
     if status == at.OK and not finite(a, nv):
         status = at.NOT_FINITE
     return status if status != at.OK else status_of_place(words, q)
@@ -172,7 +172,9 @@ def forward_many(head, work, q, v, tau, wrenches, a):
     words = ints_at(head, HEAD_WORDS)
     for s in range(q.shape[0]):
         motion = address_of(q[s]), address_of(v[s]), address_of(tau[s]), address_of(wrenches[s])
-        status = call_forward(words[FORWARD], (head, address_of(work), *motion, address_of(a[s])))
+        status = call_forward(
+            function_of(words, FORWARD), (head, address_of(work), *motion, address_of(a[s]))
+        )
         if status != at.OK:
             return status + 8 * s
     return first_wrong(words, q, v, tau, a)
@@ -183,21 +185,22 @@ def many_on_lanes(head, work, q, v, third, result):
     """Inverse or forward dynamics for rows of q, v and accelerations or efforts, LANES samples at a time."""
     words = ints_at(head, HEAD_WORDS)
     nq, nv = words[NQ], words[NV]
-    n = nq + 3 * nv
+    most = max(nv, words[EFFORTS])
+    n = nq + nv + 2 * most
     floats = window(work, 0, LANES * (n + 1))
     block = lanes_of(floats)
-    floats[LANES * n :] = 0.0
-    given, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
+    floats[:] = 0.0
+    given, found = window(block, nq + nv, most), window(block, nq + nv + most, most)
     for first in range(0, q.shape[0], LANES):
         gather(block, q, first, nq)
         gather(window(block, nq, nv), v, first, nv)
-        gather(given, third, first, nv)
+        gather(given, third, first, third.shape[1])
         arguments = head, address_of(work), work.shape[0], first == 0
-        status = call_on_lanes(words[ON_LANES], arguments)
+        status = call_on_lanes(words[CHOSEN], arguments)
         if status != at.OK:
             return status + 8 * first
         note_wrong(block, n)
-        scatter(found, result, first, nv)
+        scatter(found, result, first, result.shape[1])
     if nq == nv and finite(tail(floats, LANES * n), LANES):
         return at.OK  # all is finite, and there is no quaternion
     return first_wrong(words, q, v, third, result)

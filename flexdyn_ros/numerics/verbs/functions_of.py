@@ -1,9 +1,8 @@
-"""The C functions of a family, made from its kernels; see head.py for what they take."""
+"""The functions of a table, made from a family's kernels (numerics/table.py says what they do)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, inlined
@@ -12,34 +11,13 @@ from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, lanes_of, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS, LANES
+from flexdyn_ros.numerics.table import LANES_SIGNATURE, ROWS
 
-from .head import (
-    BALANCE_SIGNATURE,
-    BODIES,
-    COUNT,
-    EFFORTS,
-    FORWARD_SIGNATURE,
-    HEAD_WORDS,
-    INVERSE_SIGNATURE,
-    LANES_SIGNATURE,
-    LOAD_SIGNATURE,
-    NQ,
-    NV,
-    OBSERVE_SIGNATURE,
-    POINTS,
-    READY_SIGNATURE,
-    RESULTS,
-    ROBOT,
-    SIZE,
-    STATUS_SIGNATURE,
-    TANGENTS,
-    WIDTH,
-)
-from .kernels_of import FamilyKernels, ObservedKernels
+from .head import BODIES, COUNT, EFFORTS, HEAD_WORDS, NQ, NV, POINTS, RESULTS, ROBOT, SIZE, TANGENTS, WIDTH
 
-__all__ = ["dynamics", "observers", "verb_functions", "work_numbers"]
+__all__ = ["dynamics", "functions_of", "observers", "work_numbers"]
 
-_Made = tuple[Callable, str]
+_Functions = list[Callable]
 _WIDTH = PER_TANGENTS
 
 
@@ -53,39 +31,96 @@ def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
     return per_number * (numbers + 2 * nq + 7 * nv + 1)
 
 
-def verb_functions(module: str, of: FamilyKernels) -> SimpleNamespace:
-    """All C functions of a family by their names, as if `module` had defined them, and `kernels`."""
-    made = observers(module, of) | dynamics(
-        module, of.prepare, of.displace, balance_of(module, of.inverse, of.load)
-    )
-    made |= _named(
-        module,
-        [_ready(of.prepare), _inverse(of.inverse), _inertia(of.mass), _forward(of), _load(of.load, of.point)],
-    )
-    on_lanes = {"inverse_on_lanes": _answering(module, of.inverse), "forward_on_lanes": of.forward}
-    made |= _named(module, [_on_lanes(of.prepare, *named) for named in on_lanes.items()], fastmath=_FAST)
-    return SimpleNamespace(kernels=of, **made)
+def functions_of(
+    module: str,
+    *,
+    prepare: Callable,
+    inverse: Callable,
+    forward: Callable,
+    mass: Callable,
+    load: Callable,
+    displace: Callable,
+    point: int = 3,
+    **looks: Callable | None,
+) -> dict[str, Callback]:
+    """All functions of the verbs by the names of their rows (numerics/table.py), as if `module` had defined
+    them, made from a family's kernels for one sample.
+
+    `address` is that of the family's model, `work` its work memory in the number type of the other arrays
+    (numerics/numbers); q (nq,), v, a, tau (nv,). Rows of kernels that are left out are not made.
+
+    Parameters
+    ----------
+    sizes : (address) -> (nq, nv)
+    prepare : (address, work)
+        Make fresh work memory ready for the others.
+    status_of_q : (address, q) -> int
+        OK, NOT_FINITE or BAD_QUATERNION (numerics/compiling/status.py).
+    inverse : (address, work, q, v, a, tau)
+        tau = M a + h.
+    forward : (address, work, q, v, tau, a) -> int
+        a = M^-1 (tau - h), tau kept; OK or a status of the family.
+    mass : (address, work, q, M)
+    terms : (address, work, q, v, terms)
+        Parts (5, nv) of h: velocity, gravity, elastic, damping, external.
+    energies : (address, work, q, v, out)
+        Kinetic, gravity and elastic energy (3,).
+    load : (address, work, q, bodies, points, wrenches, force)
+        force += sum J^T w of wrenches (k, 6), world axes, at points (k, point).
+    displace : (address, q, r, out)
+        out = q (+) r.
+    momenta : (address, work, q, v, out)
+        Angular and linear momentum, first moment of mass, mass (10,).
+    frames : (address, work, q, bodies, placements, poses)
+        Poses (k, 4, 4) of frames given by body (k,) and placement in it (k, 13): rotation, origin, station.
+    jacobian : (address, work, q, body, point, J)
+        J (6, nv), world axes, of a point of a body: place and station.
+    rate : (address, work, q, v, body, point, out)
+        dJ/dt v (6,) of the point of `jacobian`; left out, that is found by `jacobian` on tangents.
+    point : int
+        Numbers of the place of a point in its body, as `load` and `jacobian` take it.
+    """
+    made = observers(module, prepare=prepare, mass=mass, displace=displace, **looks)  # type: ignore[arg-type]
+    made |= dynamics(module, prepare, displace, balance_of(module, inverse, load))
+    rows = [_ready(prepare), _inverse(inverse), _inertia(mass), _forward(prepare, forward, load)]
+    made |= _named(module, [*rows, _load(load, point)])
+    on_lanes = {"inverse_on_lanes": _answering(module, inverse), "forward_on_lanes": forward}
+    lanes = [_on_lanes(prepare, *named) for named in on_lanes.items()]
+    return made | _named(module, lanes, LANES_SIGNATURE, fastmath=_FAST)
 
 
-def observers(module: str, of: FamilyKernels | ObservedKernels) -> dict[str, Callback]:
-    """Those that look at a state."""
-    found = [_status(of.sizes, of.status_of_q), _mass(of.prepare, of.mass)]
-    found += [_of_state(of, *named) for named in (("bias_terms", of.terms), ("energy", of.energies))]
-    if of.momenta is not None:
-        found.append(_of_state(of, "momenta", of.momenta))
-    if of.frames is not None:
-        found.append(_frames(of.frames))
-    if of.jacobian is not None:
-        rate = _rate(of.rate) if of.rate is not None else _rate_on_tangents(of.displace, of.jacobian)
-        found += [_jacobian(of.jacobian), rate]
-    return _named(module, [*found, _moved(of.displace)])
+def observers(
+    module: str,
+    *,
+    sizes: Callable,
+    prepare: Callable,
+    status_of_q: Callable,
+    mass: Callable,
+    terms: Callable,
+    energies: Callable,
+    displace: Callable,
+    momenta: Callable | None = None,
+    frames: Callable | None = None,
+    jacobian: Callable | None = None,
+    rate: Callable | None = None,
+) -> dict[str, Callback]:
+    """Those that look at a state; see `functions_of`."""
+    found = [_status(sizes, status_of_q), _mass(prepare, mass), _moved(displace)]
+    looks = {"bias_terms": terms, "energy": energies, "momenta": momenta}
+    found += [_of_state(prepare, name, write) for name, write in looks.items() if write is not None]
+    if frames is not None:
+        found.append(_frames(frames))
+    if jacobian is not None:
+        found += [_jacobian(jacobian), _rate(rate) if rate else _rate_on_tangents(displace, jacobian)]
+    return _named(module, found)
 
 
 def dynamics(module: str, prepare: Callable, displace: Callable, balance: Callable) -> dict[str, Callback]:
     """`balance`, a kernel of (address, work, q, v, a, tau, bodies, points, wrenches, out) in any number type,
     and its derivatives `slopes`."""
-    slopes = _named(module, [_slopes(prepare, displace, balance)], fastmath={"contract"})
-    return _named(module, [_balance(prepare, balance)]) | slopes
+    slopes = [_slopes(prepare, displace, balance)]
+    made = _named(module, [_balance(prepare, balance)])
+    return made | _named(module, slopes, ROWS["balance"].signature, fastmath={"contract"})
 
 
 def balance_of(module: str, inverse: Callable, load: Callable) -> Callable:
@@ -106,23 +141,29 @@ def balance_of(module: str, inverse: Callable, load: Callable) -> Callable:
     return inlined(apart(balance, module))
 
 
-def _named(module: str, made: list[_Made], **options: set[str]) -> dict[str, Callback]:
-    for function, _ in made:
-        function.__module__, function.__qualname__ = module, function.__name__
-    return {function.__name__: Callback(function, signature, **options) for function, signature in made}
+def _named(
+    module: str, made: _Functions, signature: str | None = None, **options: set[str]
+) -> dict[str, Callback]:
+    """By their names; with the signature of their row unless another one is given."""
+    named = {}
+    for function in made:
+        name = function.__name__
+        function.__module__, function.__qualname__ = module, name
+        named[name] = Callback(function, signature or ROWS[name].signature, **options)
+    return named
 
 
 # ---- functions that look at a state ----
 
 
-def _status(sizes: Callable, status_of_q: Callable) -> _Made:
+def _status(sizes: Callable, status_of_q: Callable) -> Callable:
     def status(robot, q):
         return status_of_q(robot, floats_at(q, sizes(robot)[0]))
 
-    return status, STATUS_SIGNATURE
+    return status
 
 
-def _mass(prepare: Callable, write: Callable) -> _Made:
+def _mass(prepare: Callable, write: Callable) -> Callable:
     def mass(head, work, q, v, out):
         words = ints_at(head, HEAD_WORDS)
         robot, nv, memory = words[ROBOT], words[NV], floats_at(work, words[SIZE])
@@ -130,12 +171,12 @@ def _mass(prepare: Callable, write: Callable) -> _Made:
         write(robot, memory, floats_at(q, words[NQ]), floats_at(out, nv * nv).reshape(nv, nv))
         return 0
 
-    return mass, OBSERVE_SIGNATURE
+    return mass
 
 
-def _of_state(of: FamilyKernels | ObservedKernels, name: str, write: Callable) -> _Made:
+def _of_state(prepare: Callable, name: str, write: Callable) -> Callable:
     """bias_terms (5, nv), energy (3,) or momenta (10,)."""
-    prepare, parts = of.prepare, name == "bias_terms"
+    parts = name == "bias_terms"
 
     def observe(head, work, q, v, out):
         words = ints_at(head, HEAD_WORDS)
@@ -146,10 +187,10 @@ def _of_state(of: FamilyKernels | ObservedKernels, name: str, write: Callable) -
         return 0
 
     observe.__name__ = name
-    return observe, OBSERVE_SIGNATURE
+    return observe
 
 
-def _frames(write: Callable) -> _Made:
+def _frames(write: Callable) -> Callable:
     def frames(head, work, q, v, out):
         words = ints_at(head, HEAD_WORDS)
         k, width = words[COUNT], words[WIDTH]
@@ -163,10 +204,10 @@ def _frames(write: Callable) -> _Made:
         )
         return 0
 
-    return frames, OBSERVE_SIGNATURE
+    return frames
 
 
-def _jacobian(write: Callable) -> _Made:
+def _jacobian(write: Callable) -> Callable:
     def jacobian(head, work, q, v, out):
         words = ints_at(head, HEAD_WORDS)
         k, width, nv = words[COUNT], words[WIDTH], words[NV]
@@ -178,10 +219,10 @@ def _jacobian(write: Callable) -> _Made:
             write(words[ROBOT], memory, place, bodies[f], point, J.reshape(6, nv))
         return 0
 
-    return jacobian, OBSERVE_SIGNATURE
+    return jacobian
 
 
-def _rate(write: Callable) -> _Made:
+def _rate(write: Callable) -> Callable:
     """dJ/dt v (k, 6) of points of frames."""
 
     def jacobian_rate(head, work, q, v, out):
@@ -195,10 +236,10 @@ def _rate(write: Callable) -> _Made:
             write(words[ROBOT], memory, place, speed, bodies[f], point, found)
         return 0
 
-    return jacobian_rate, OBSERVE_SIGNATURE
+    return jacobian_rate
 
 
-def _rate_on_tangents(displace: Callable, write: Callable) -> _Made:
+def _rate_on_tangents(displace: Callable, write: Callable) -> Callable:
     """dJ/dt v (k, 6) of points of frames: their Jacobians on tangents, q moved along v."""
 
     def jacobian_rate(head, work, q, v, out):
@@ -227,22 +268,22 @@ def _rate_on_tangents(displace: Callable, write: Callable) -> _Made:
                 result[6 * f + i] = s
         return 0
 
-    return jacobian_rate, OBSERVE_SIGNATURE
+    return jacobian_rate
 
 
-def _moved(displace: Callable) -> _Made:
+def _moved(displace: Callable) -> Callable:
     def moved(head, work, q, v, out):
         words = ints_at(head, HEAD_WORDS)
         displace(words[ROBOT], floats_at(q, words[NQ]), floats_at(v, words[NV]), floats_at(out, words[NQ]))
         return 0
 
-    return moved, OBSERVE_SIGNATURE
+    return moved
 
 
 # ---- balance of forces ----
 
 
-def _balance(prepare: Callable, write: Callable) -> _Made:
+def _balance(prepare: Callable, write: Callable) -> Callable:
     def balance(head, work, q, v, a, tau, wrenches, out):
         words = ints_at(head, HEAD_WORDS)
         robot, nv, k, width = words[ROBOT], words[NV], words[COUNT], words[WIDTH]
@@ -262,19 +303,19 @@ def _balance(prepare: Callable, write: Callable) -> _Made:
         )
         return 0
 
-    return balance, BALANCE_SIGNATURE
+    return balance
 
 
-def _ready(prepare: Callable) -> _Made:
+def _ready(prepare: Callable) -> Callable:
     def ready(head, work):
         words = ints_at(head, HEAD_WORDS)
         prepare(words[ROBOT], floats_at(work, words[SIZE]))
         return 0
 
-    return ready, READY_SIGNATURE
+    return ready
 
 
-def _load(write: Callable, width: int) -> _Made:
+def _load(write: Callable, width: int) -> Callable:
     def load(head, work, q, k, bodies, points, wrenches, force):
         words = ints_at(head, HEAD_WORDS)
         write(
@@ -288,10 +329,10 @@ def _load(write: Callable, width: int) -> _Made:
         )
         return 0
 
-    return load, LOAD_SIGNATURE
+    return load
 
 
-def _inverse(run: Callable) -> _Made:
+def _inverse(run: Callable) -> Callable:
     def inverse(head, work, q, v, a, tau):
         words = ints_at(head, HEAD_WORDS)
         nv, memory = words[NV], floats_at(work, words[SIZE])
@@ -299,10 +340,10 @@ def _inverse(run: Callable) -> _Made:
         run(words[ROBOT], memory, state[0], state[1], state[2], floats_at(tau, nv))
         return 0
 
-    return inverse, INVERSE_SIGNATURE
+    return inverse
 
 
-def _inertia(write: Callable) -> _Made:
+def _inertia(write: Callable) -> Callable:
     """M, in work memory that is ready."""
 
     def inertia(head, work, q, v, out):
@@ -311,12 +352,10 @@ def _inertia(write: Callable) -> _Made:
         write(words[ROBOT], memory, floats_at(q, words[NQ]), floats_at(out, nv * nv).reshape(nv, nv))
         return 0
 
-    return inertia, OBSERVE_SIGNATURE
+    return inertia
 
 
-def _forward(of: FamilyKernels) -> _Made:
-    prepare, run, load = of.prepare, of.forward, of.load
-
+def _forward(prepare: Callable, run: Callable, load: Callable) -> Callable:
     def forward(head, work, q, v, tau, wrenches, a):
         words = ints_at(head, HEAD_WORDS)
         robot, nv, k, width = words[ROBOT], words[NV], words[COUNT], words[WIDTH]
@@ -334,7 +373,7 @@ def _forward(of: FamilyKernels) -> _Made:
             force = loaded
         return run(robot, memory, place, floats_at(v, nv), force, floats_at(a, nv))
 
-    return forward, FORWARD_SIGNATURE
+    return forward
 
 
 def _answering(module: str, inverse: Callable) -> Callable:
@@ -347,26 +386,27 @@ def _answering(module: str, inverse: Callable) -> Callable:
     return inlined(apart(answering, module))
 
 
-def _on_lanes(prepare: Callable, name: str, run: Callable) -> _Made:
+def _on_lanes(prepare: Callable, name: str, run: Callable) -> Callable:
     """Inverse or forward dynamics of a block of lanes."""
 
     def on_lanes(head, work, numbers, is_first):
         words = ints_at(head, HEAD_WORDS)
         robot, nq, nv = words[ROBOT], words[NQ], words[NV]
-        n = nq + 3 * nv
+        most = max(nv, words[EFFORTS])
+        n = nq + nv + 2 * most
         floats = floats_at(work, numbers)
         block, memory = lanes_of(window(floats, 0, LANES * (n + 1))), lanes_of(tail(floats, LANES * (n + 1)))
         if is_first != 0:
             prepare(robot, memory)
         x, xd = window(block, 0, nq), window(block, nq, nv)
-        given, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
+        given, found = window(block, nq + nv, nv), window(block, nq + nv + most, nv)
         return run(robot, memory, x, xd, given, found)
 
     on_lanes.__name__ = name
-    return on_lanes, LANES_SIGNATURE
+    return on_lanes
 
 
-def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> _Made:
+def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> Callable:
     """The balance on tangents, DIRECTIONS of them a pass (Griewank & Walther 2008, section 3.1)."""
 
     def slopes(head, work, q, v, a, tau, wrenches, out):
@@ -401,4 +441,4 @@ def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> _Made:
                     table[j, first + d] = found[d]
         return 0
 
-    return slopes, BALANCE_SIGNATURE
+    return slopes

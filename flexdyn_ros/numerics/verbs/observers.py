@@ -13,21 +13,9 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.table import STATUS, call_observe, call_status
 
-from .head import (
-    COUNT,
-    HEAD_WORDS,
-    NQ,
-    NV,
-    OBSERVE,
-    RESULTS,
-    ROBOT,
-    SPARE,
-    STATUS,
-    WORK,
-    call_observe,
-    call_status,
-)
+from .head import CHOSEN, COUNT, HEAD_WORDS, NQ, NV, RESULTS, ROBOT, SPARE, WORK, function_of
 from .samples import all_finite, finite
 
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
@@ -38,11 +26,11 @@ def observe(head, work, q, v, out):
     """One state, if it is finite and its quaternions are of unit length; NOT_FINITE too where the result
     overflows."""
     words = ints_at(head, HEAD_WORDS)
-    status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    status = call_status(function_of(words, STATUS), (words[ROBOT], address_of(q)))
     if status == at.OK and not finite(v, v.shape[0]):
         status = at.NOT_FINITE
     if status == at.OK:
-        call_observe(words[OBSERVE], (head, work, address_of(q), address_of(v), address_of(out)))
+        call_observe(words[CHOSEN], (head, work, address_of(q), address_of(v), address_of(out)))
         status = at.OK if all_finite(out) else at.NOT_FINITE
     return status
 
@@ -162,7 +150,7 @@ def identity_one(head, q, out):
     for i in range(n):
         for j in range(n):
             out[i, j] = 1.0 if i == j else 0.0
-    return call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    return call_status(function_of(words, STATUS), (words[ROBOT], address_of(q)))
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)

@@ -12,23 +12,10 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.table import BALANCE, MASS, STATUS, call_balance, call_observe, call_status
 
 from .dynamics import UNBALANCED, largest
-from .head import (
-    BALANCE,
-    GIVEN,
-    HEAD_WORDS,
-    MASS,
-    NQ,
-    NV,
-    ROBOT,
-    SPARE,
-    STATUS,
-    WORK,
-    call_balance,
-    call_observe,
-    call_status,
-)
+from .head import GIVEN, HEAD_WORDS, NQ, NV, ROBOT, SPARE, WORK, function_of
 from .samples import finite
 
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
@@ -66,9 +53,11 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
             tau[i] = 0.0
         else:
             a[i] = 0.0
-    call_observe(words[MASS], (head, work, address_of(q), address_of(v), address_of(M)))
+    call_observe(function_of(words, MASS), (head, work, address_of(q), address_of(v), address_of(M)))
     motion = address_of(q), address_of(v), address_of(a)
-    call_balance(words[BALANCE], (head, work, *motion, address_of(tau), wrenches, address_of(rest)))
+    call_balance(
+        function_of(words, BALANCE), (head, work, *motion, address_of(tau), wrenches, address_of(rest))
+    )
     # the free rows and columns of M move to the front
     n = 0
     for i in range(nv):
@@ -94,7 +83,9 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
             n -= 1
             a[i] = rest[n]
     if is_doubtful:
-        call_balance(words[BALANCE], (head, work, *motion, address_of(tau), wrenches, address_of(rest)))
+        call_balance(
+            function_of(words, BALANCE), (head, work, *motion, address_of(tau), wrenches, address_of(rest))
+        )
         for i in range(nv):
             size = max(size, abs(tau[i]))
         for i in range(nv):
@@ -103,7 +94,9 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
                     a[j] = float("nan")
                 return
     if any_given:
-        call_balance(words[BALANCE], (head, work, *motion, address_of(none), wrenches, address_of(rest)))
+        call_balance(
+            function_of(words, BALANCE), (head, work, *motion, address_of(none), wrenches, address_of(rest))
+        )
         for i in range(nv):
             if given[i] != 0:
                 tau[i] = rest[i]
@@ -116,7 +109,7 @@ def forward_dynamics_one(head, q, v, tau, a):
     nv = words[NV]
     if q.shape[0] != words[NQ] or v.shape[0] != nv or tau.shape[0] != nv or a.shape[0] != nv:
         return at.BAD_SHAPE
-    status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    status = call_status(function_of(words, STATUS), (words[ROBOT], address_of(q)))
     if status != at.OK:
         return status
     spare, given = words[SPARE], ints_at(words[GIVEN], nv)
@@ -136,7 +129,7 @@ def inverse_dynamics_one(head, q, v, a, tau):
     nv = words[NV]
     if q.shape[0] != words[NQ] or v.shape[0] != nv or tau.shape[0] != nv or a.shape[0] != nv:
         return at.BAD_SHAPE
-    status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    status = call_status(function_of(words, STATUS), (words[ROBOT], address_of(q)))
     if status != at.OK:
         return status
     spare, given = words[SPARE], ints_at(words[GIVEN], nv)
@@ -156,7 +149,7 @@ def partial_many(head, spare, work, q, v, tau, given, a, wrenches):
     words = ints_at(head, HEAD_WORDS)
     memory, found = (address_of(spare), address_of(work)), at.OK
     for s in range(q.shape[0]):
-        status = call_status(words[STATUS], (words[ROBOT], address_of(q[s])))
+        status = call_status(function_of(words, STATUS), (words[ROBOT], address_of(q[s])))
         if status == at.OK:
             solve(head, *memory, q[s], v[s], tau[s], given, a[s], address_of(wrenches[s]))
             n = v.shape[1]

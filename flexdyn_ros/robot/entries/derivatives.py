@@ -102,7 +102,7 @@ class DerivativeEntries(ObservedFunctions):
 
     def on_lanes(self, name: str) -> Head:
         """For batches of inverse or forward dynamics, by the C function of that name."""
-        return self.head(name, lambda: self.new_head(name))
+        return self.head(name, lambda: self.new_head(lanes=name, efforts=self.nu))
 
     @shared_property
     def moving(self) -> Head:

@@ -70,7 +70,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
     def takes_lanes(self, name: str, wrenches: Mapping[str, object] | None) -> bool:
         """Whether batches go on lanes, by the C function of that name."""
-        return not wrenches and hasattr(self.entries, name) and not numba.config.DISABLE_JIT
+        return not wrenches and name in self.table and not numba.config.DISABLE_JIT
 
     def _without_unbalanced(
         self,

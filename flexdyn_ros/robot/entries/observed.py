@@ -23,11 +23,6 @@ __all__ = ["MOST_HEADS", "Head", "ObservedFunctions"]
 
 #: how many of a robot's heads are kept: frames LINK@station have no end
 MOST_HEADS = 256
-_PLACES = {
-    "mass": at.MASS, "balance": at.BALANCE, "slopes": at.SLOPES, "forward": at.FORWARD,
-    "inverse": at.INVERSE, "ready": at.READY,
-    "inverse_on_lanes": at.ON_LANES, "forward_on_lanes": at.ON_LANES,
-}  # fmt: skip
 #: functions of heads whose entries factorise or differentiate
 _SOLVING = {"mass", "slopes"}
 _NONE = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
@@ -60,11 +55,11 @@ class Head:
     Parameters
     ----------
     functions : of the robot
-    needed : names of C functions: mass, balance, slopes, inverse, forward, ready, and one that goes on lanes
+    needed : names of functions in the table that the entries call
     looking : name of the function that looks at states; results: numbers of its result
+    lanes : name of the function that goes on lanes
     efforts : how many efforts the balance takes
     given : (nv,) marks the coordinates whose acceleration is given, those of the description if left out
-    robot : what the functions find the robot by, and who keeps it alive; its address if left out
     frames : bodies (k,) and rows of numbers (k, width) that say where frames are
     """
 
@@ -73,15 +68,14 @@ class Head:
         functions: ObservedFunctions,
         *needed: str,
         looking: str = "",
+        lanes: str = "",
         results: int = 0,
         efforts: int = 0,
         frames: tuple[np.ndarray, np.ndarray] = _NONE,
         given: np.ndarray | None = None,
-        robot: tuple[int, Any] | None = None,
     ) -> None:
         self.functions, self.results, memory = functions, results, functions.memory
-        address, kept = robot or (functions.address, None)
-        self._kept: Any = kept
+        table, chosen = functions.table, looking or lanes
         bodies, points = frames
         self._bodies = np.array(bodies, dtype=np.int64)
         self._points = np.array(points, dtype=np.float64, order="C")
@@ -89,7 +83,7 @@ class Head:
         self.on_tangents = "slopes" in needed or looking == "jacobian_rate"
         work = memory.tangents if self.on_tangents else memory.floats
         words = {
-            at.ROBOT: address,
+            at.ROBOT: functions.address,
             at.NQ: functions.nq,
             at.NV: functions.nv,
             at.EFFORTS: efforts,
@@ -105,12 +99,12 @@ class Head:
             at.GIVEN: self._given.ctypes.data,
             at.TWISTS: memory.twists.ctypes.data,
             at.TURNS: memory.twists.size,
-            at.STATUS: functions.entries.status.address,
+            at.TABLE: table.address,
         }
-        for name in needed:
-            words[_PLACES[name]] = getattr(functions.entries, name).address
-        if looking:
-            words[at.OBSERVE] = getattr(functions.entries, looking).address
+        table.provide("status", *needed)
+        if chosen:
+            table.provide(chosen)
+            words[at.CHOSEN] = table[chosen].address
         self._words = np.array([words.get(i, 0) for i in range(at.HEAD_WORDS)], dtype=np.int64)
         self.address = int(self._words.ctypes.data)
 

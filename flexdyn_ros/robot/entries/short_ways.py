@@ -59,18 +59,15 @@ def _dynamics(robot: RobotInterface, verb: str) -> _Load | None:
         return None
     if verb in functions.singles:
         return functions.singles[verb]
-    own = getattr(functions.entries, f"{verb}_one", None)
     by_mass_matrix = verb == "forward_dynamics" and functions.by_mass_matrix
-    if own is not None and not by_mass_matrix:
-        return lambda: (own.load(), functions.address)
     if not isinstance(functions, DerivativeEntries):
         return None
-    if verb == "inverse_dynamics" and hasattr(functions.entries, "inverse"):
+    if verb == "inverse_dynamics" and "inverse" in functions.table:
         return lambda: (dynamics.inverse_one.load(), functions.recurring.address)
-    if verb == "mass_matrix" and hasattr(functions.entries, "inertia"):
+    if verb == "mass_matrix" and "inertia" in functions.table:
         return lambda: (observers.place_one.load(), functions.weighing.address)
     if verb == "forward_dynamics" and not by_mass_matrix:
-        if hasattr(functions.entries, "forward"):
+        if "forward" in functions.table:
             return lambda: (dynamics.forward_one.load(), functions.accelerating.address)
         if robot.nv > MOST_SOLVED:
             return None

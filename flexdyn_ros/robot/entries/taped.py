@@ -140,7 +140,7 @@ class Equations:
         room, out = self._memory.room, self._memory.room(np.zeros(n))
         work = room(np.zeros(self._functions.memory.floats.size))
         places = [x.ctypes.data for x in (work, *(room(x) for x in arrays), out)]
-        getattr(self._functions.entries, name).function(head.address, *places)
+        self._functions.table[name].function(head.address, *places)
         return out
 
     def _balance(self, a: np.ndarray) -> np.ndarray:

@@ -90,9 +90,9 @@ class Workspace:
 
     def set_motion(self, motion: Motion) -> None:
         """Take the functions and the model of a motion, with fresh work memory (not prepared)."""
-        self.motion, self._table, self._work = motion, motion.table(), np.zeros(motion.work_size)
+        self.motion, self._work = motion, np.zeros(motion.work_size)
         self.header[at.S_ROBOT] = motion.robot
-        self.header[[at.S_TABLE, at.S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
+        self.header[[at.S_TABLE, at.S_WORK]] = motion.provide(), self._work.ctypes.data
 
     def set_wrenches(self, bodies: np.ndarray, points: np.ndarray, wrenches: np.ndarray) -> None:
         """Bodies (k,), points in them, rows of 3 or 4, and wrenches (k, 6) in world axes."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling import status
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
-from flexdyn_ros.numerics.verbs.functions_of import verb_functions
-from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.numerics.verbs.functions_of import functions_of
 
 from . import views
 from .kinematics import add_load, arm_energies, arm_momenta, frame_of_slice, jacobian_of_slice, place_sections
@@ -146,22 +145,20 @@ def displace(address, q, r, out):
         out[i] = q[i] + r[i]
 
 
-verbs = verb_functions(
+functions = functions_of(
     __name__,
-    FamilyKernels(
-        sizes,
-        ready,
-        state_of_q,
-        inverse,
-        forward,
-        mass,
-        terms,
-        energies,
-        momenta,
-        frames,
-        jacobian,
-        load,
-        displace,
-        point=4,
-    ),
+    sizes=sizes,
+    prepare=ready,
+    status_of_q=state_of_q,
+    inverse=inverse,
+    forward=forward,
+    mass=mass,
+    terms=terms,
+    energies=energies,
+    momenta=momenta,
+    frames=frames,
+    jacobian=jacobian,
+    load=load,
+    displace=displace,
+    point=4,
 )

@@ -1,4 +1,4 @@
-"""Fixed steps of a soft arm: its functions in the table of numerics/stepping/table.py.
+"""Fixed steps of a soft arm: its functions in the table of numerics/table.py.
 
 Work memory: that of the verbs (views.py), whose last number keeps h of the last step. Springs,
 dampers and bending stiffness of the actuators are implicit, and so are stops, as the rates at the start of a
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .recursions import forward_recursion, spread_nan
@@ -32,9 +32,9 @@ def work_of(arm, work):
     return floats_at(work, work_numbers(arm.n))
 
 
-@callback(table.ACCELERATE_SIGNATURE)
+@callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py; by articulated sections."""
+    """See numerics/table.py; by articulated sections."""
     arm = open_arm(robot_of(robot))
     n = 3 * arm.n
     work_of(arm, work)[work_numbers(arm.n) - 1] = h
@@ -45,9 +45,9 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(table.LOSSES_SIGNATURE)
+@callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py; dampers, and those of stops as `accelerate` took them last."""
+    """See numerics/table.py; dampers, and those of stops as `accelerate` took them last."""
     arm = open_arm(robot_of(robot))
     n = 3 * arm.n
     h = work_of(arm, work)[work_numbers(arm.n) - 1]
@@ -65,9 +65,9 @@ def losses(robot, work, t, q, v0, speed, mean):
     return power
 
 
-@callback(table.ACTUATE_SIGNATURE)
+@callback(table.actuate.signature)
 def supply(actuator, robot, work, t, h, q, v, effort, a):
-    """See numerics/stepping/table.py; pressures, and the forces that they make, follow their commands with a
+    """See numerics/table.py; pressures, and the forces that they make, follow their commands with a
     lag.
 
     T f' = c - f with the command c held (docs/theory/continuum.md, "Time"): what acts during the step is
@@ -84,3 +84,8 @@ def supply(actuator, robot, work, t, h, q, v, effort, a):
             effort[i] = command + gap * decay * T / h
             memory[SUPPLY_FORCE * n + i] = command + gap * (1.0 - decay)
     return 0
+
+
+functions = {"accelerate": accelerate, "losses": losses}
+#: where pressures lag behind their commands
+lagging = {"actuate": supply}

@@ -8,10 +8,9 @@ wrong, 0 if none is. load (N, 6) holds external wrenches as generalized forces.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import callback
@@ -22,8 +21,7 @@ from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES, element
 from flexdyn_ros.numerics.verbs.functions_of import dynamics, observers
-from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, OBSERVE_SIGNATURE, ROBOT, SIZE
-from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels, ObservedKernels
+from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, ROBOT, SIZE
 from flexdyn_ros.numerics.verbs.samples import gather, scatter
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
@@ -346,7 +344,7 @@ def sizes(address):
     return 7, 6
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def bias(head, work, q, v, out):
     """h (6,)."""
     words = ints_at(head, HEAD_WORDS)
@@ -358,7 +356,7 @@ def bias(head, work, q, v, out):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def actuation(head, work, q, v, out):
     """B (6, 6), the leg Jacobian transposed."""
     words = ints_at(head, HEAD_WORDS)
@@ -370,17 +368,37 @@ def actuation(head, work, q, v, out):
     return 0
 
 
-_looked_at = ObservedKernels(
-    sizes, ready, state_of_pose, mass, terms, energies_of, momenta_of, frames, jacobian, displace
-)
+@callback(table.inverse.signature)
+def inverse_of(head, work, q, v, a, tau):
+    """See numerics/table.py."""
+    words = ints_at(head, HEAD_WORDS)
+    state = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
+    inverse(words[ROBOT], floats_at(work, words[SIZE]), state[0], state[1], state[2], floats_at(tau, 6))
+    return 0
 
-verbs = SimpleNamespace(
-    kernels=InterpretedKernels(ready, inverse, mass, frames),
-    bias=bias,
-    actuation=actuation,
-    **observers(__name__, _looked_at),
-    inverse_dynamics_one=inverse_dynamics_one,
-    forward_dynamics_one=forward_dynamics_one,
-    mass_matrix_one=mass_matrix_one,
+
+functions = {
+    "inverse": inverse_of,
+    "bias": bias,
+    "actuation": actuation,
+    **observers(
+        __name__,
+        sizes=sizes,
+        prepare=ready,
+        status_of_q=state_of_pose,
+        mass=mass,
+        terms=terms,
+        energies=energies_of,
+        momenta=momenta_of,
+        frames=frames,
+        jacobian=jacobian,
+        displace=displace,
+    ),
     **dynamics(__name__, ready, displace, balance),
-)
+}
+#: single states
+singles = {
+    "inverse_dynamics": inverse_dynamics_one,
+    "forward_dynamics": forward_dynamics_one,
+    "mass_matrix": mass_matrix_one,
+}

@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.trees.elements.kernels import parts
+from flexdyn_ros.families.trees.elements.kernels import parts, steps, verbs
 from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.layers import layer_header
 from flexdyn_ros.families.trees.rigid.model import RigidTree
@@ -20,11 +20,13 @@ from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kind import ElementKind
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
-from flexdyn_ros.numerics.compiling.callbacks import Callback
-from flexdyn_ros.numerics.stepping.table import MOTION_TABLE
+from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.stations import section_of
+
+#: functions of a tree that know no elements
+_OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forward_on_lanes")
 
 #: of the search for ends that meet: postures, rounds, largest step [rad or m], and a length that is none [m]
 _SAMPLE, _ROUNDS, _STEP, _TOUCHING = 17, 25, 0.3, 1e-6
@@ -190,9 +192,7 @@ class PackedElements:
     The header begins as that of the tree (base), so that the functions of both take the address.
     """
 
-    def __init__(
-        self, base: Any, tree: RigidTree, elements: tuple[Element, ...], entries: Any, own: Any
-    ) -> None:
+    def __init__(self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table) -> None:
         m = tree.model
         self._elements, self._nv = elements, m.nv
         rows: list[list[int]] = []
@@ -209,8 +209,6 @@ class PackedElements:
         self.floats = (*base.floats, floats)
         self._header = layer_header(base, tree)
         self.address = self._header.address
-        #: its table for fixed steps (numerics/stepping/table.py)
-        self._steps = np.zeros(MOTION_TABLE, dtype=np.int64)
         self._heavy = any(element.inertia is not None for element in elements)
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         words = {
@@ -219,22 +217,18 @@ class PackedElements:
             layout.NUMBERS: floats,
             layout.HEAVY: sum(element.inertia is not None for element in elements),
             layout.NU: m.nv + driven,
-            layout.STEPS: self._steps,
+            layout.INNER: inner,
             layout.GIVEN: given[0] if given else -1,
         }
         self._header.put(words)
         #: rows of the elements, as kernels see them
         self.table = table
-        self._header.keep(
-            {
-                "balance": ((layout.BALANCE, entries.balance),),
-                "slopes": ((layout.SLOPES, entries.slopes), (layout.OWN_SLOPES, own.slopes)),
-                "bias_terms": ((layout.TERMS, entries.bias_terms),),
-                "energy": ((layout.ENERGY, entries.energy),),
-                "mass": ((layout.MASS, entries.mass),),
-                "momenta": ((layout.MOMENTA, entries.momenta),),
-            }
-        )
+        self._own = {**verbs.layer, **(verbs.heavy if self._heavy else {}), **steps.layer}
+        if driven:
+            self._own |= verbs.driven | steps.driven
+        alone = {name: x for name, x in inner.items() if name not in _OF_THE_TREE_ALONE}
+        #: the table of the tree, wrapped by the functions of the elements
+        self.wrapped = Table({**alone, **self._own}, inner, self.open)
         #: numbers of work memory that the kernels take
         self.numbers = base.numbers + layout.room_size(len(elements), m.nv)
 
@@ -248,13 +242,13 @@ class PackedElements:
             element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], found)
         return results[:, law.COORDINATE]
 
-    def provide(self, names: Iterable[str]) -> None:
+    def open(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
-        chosen = tuple(names)
-        self._header.provide(chosen)
-        if "slopes" in chosen:
+        if "slopes" in names:
+            self._header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
-        self.provide_parts()
+        if not self._own.keys().isdisjoint(names):
+            self.provide_parts()
 
     def provide_parts(self) -> None:
         """Those of the functions on float64 numbers that all others call."""
@@ -262,7 +256,7 @@ class PackedElements:
         words = {layout.OBSERVE: parts.observe_all}
         if self._heavy:
             words |= {layout.WEIGH: parts.weigh_all, layout.MASS_ROWS: parts.find_mass_rows}
-        self._header.put({word: function.address for word, function in words.items()})
+        self._header.put(words)
 
     def provide_laws(self, number_type: str, law: int, inertia: int) -> None:
         """Write the addresses of laws and inertias for a number type into columns of the table."""
@@ -271,13 +265,16 @@ class PackedElements:
             if element.inertia is not None:
                 row[inertia] = getattr(element.inertia, number_type).address
 
-    def provide_steps(
-        self, tree: Mapping[int, Callback], size: int, own: Mapping[int, Callback], work: int = 0
-    ) -> None:
-        """Take functions of the tree for fixed steps, the size of their work memory, and the layer's own by
-        their words in the header; work: numbers of memory that these need for single states."""
-        self.provide_parts()
-        for place, function in tree.items():
-            self._steps[place] = function.address
-        self._header.put({word: function.address for word, function in own.items()})
-        self._header.put({layout.STEPS_WORK: size, **({layout.WORK: np.zeros(work)} if work else {})})
+    def take_steps(self, size: int) -> int:
+        """Numbers of work memory of steps, those of the tree alone take `size`."""
+        heavy = sum(element.inertia is not None for element in self._elements)
+        self._header.put({layout.STEPS_WORK: size})
+        return steps.elements_steps_size(size, len(self._elements), heavy, self._nv)
+
+    def provide_rows(self) -> None:
+        """The function of rows of the small system, which only steps and elements with mass need."""
+        self._header.put({layout.SOLVE: steps.solve_rows})
+
+    def keep_work(self, numbers: int) -> None:
+        """Have memory for forward dynamics of single states."""
+        self._header.put({layout.WORK: np.zeros(numbers)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -26,11 +25,9 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.numerics.numbers.memory import aligned
 from flexdyn_ros.numerics.verbs import dynamics
-from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.entries.observed import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
@@ -39,10 +36,6 @@ from flexdyn_ros.robot.results import CylinderStates, ElementStates, Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
-
-#: functions of a tree that know no elements
-_OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forward_on_lanes")
-
 
 #: what robots with elements have beside the rest
 OFFERS = ("elements", "element_names", "element_forces", "cylinder_states")
@@ -89,14 +82,10 @@ class ElementTreeFunctions(TreeFunctions):
         #: the robot without its elements
         self.inner = self.around(self.description, self.payloads, self.sections, self.changes, bare=self.bare)
         Robot(self.inner)
-        entries = {name: x for name, x in vars(self.entries).items() if name not in _OF_THE_TREE_ALONE}
-        self.packed = PackedElements(self.packed, self.tree, self.elements, self.entries, verbs.pushing)
-        self.address = self.packed.address
-        own = verbs.layer | (verbs.heavy if self._is_heavy else {})
+        self.packed = PackedElements(self.packed, self.tree, self.elements, self.table)
+        self.address, self.table = self.packed.address, self.packed.wrapped
         if self.nu > self.nv:
-            own |= verbs.driven
             self.observed = self.observed | {*verbs.driven}
-        self.entries = SimpleNamespace(**entries | own)
         if not self._is_loose and not self.changes:
             refuse_lengths(self.description, self.elements, self.packed.coordinates(self.neutral()))
             self.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
@@ -210,11 +199,7 @@ class ElementTreeFunctions(TreeFunctions):
         """What fixed compiled steps need."""
         from flexdyn_ros.families.trees.elements.motion import elements_motion
 
-        return elements_motion(super().motion(), self.packed, self.elements, self.nv, self._limits_of_driven)
-
-    def new_head(self, *needed: str, looking: str = "", **options: Any) -> Head:
-        self.packed.provide((*needed, looking))
-        return super().new_head(*needed, looking=looking, **options)
+        return elements_motion(super().motion(), self.packed, self.elements, self._limits_of_driven)
 
     # ---- what the elements do ----
 
@@ -324,9 +309,10 @@ class ElementTreeFunctions(TreeFunctions):
         return found if by_matrix else found | {"forward_dynamics": self._load_forward_dynamics}
 
     def _load_forward_dynamics(self) -> tuple[Callable[..., int], int]:
-        from flexdyn_ros.families.trees.elements.motion import provide_acceleration
-
-        provide_acceleration(super().motion(), self.packed, self.elements, self.nv, self.nu)
+        self.packed.keep_work(self.packed.take_steps(super().motion().work_size) + self.nv + self.nu)
+        if self._is_heavy:
+            self.packed.provide_rows()
+        self.table.provide("ready", "accelerate", "exert")
         return verbs.forward_dynamics_one.load(), self.moving.address
 
     def _load_inverse_dynamics(self) -> tuple[Callable[..., int], int]:
@@ -383,27 +369,3 @@ class ElementTreeFunctions(TreeFunctions):
         )
         found = find_equilibrium(statics, q, tau[:nv], held)
         return found._replace(tau=np.concatenate([found.tau, tau[nv:]]))
-
-    # ---- for exporters ----
-
-    @property
-    def kernels(self) -> InterpretedKernels:
-        """The tree's kernels with the forces and masses of the elements."""
-        tree, nv = self.inner.kernels, self.nv
-        assert tree is not None
-        self.packed.provide_laws("plain", views.LAW, views.INERTIA)
-
-        def inverse(address: int, work: Any, q: np.ndarray, v: Any, a: np.ndarray, tau: np.ndarray) -> None:
-            force, none = np.zeros(nv, dtype=tau.dtype), tau[:0]
-            verbs.push(address, work, q, v, none, views.LAW, force)
-            verbs.weigh(address, work, q, v, a, 1.0, views.INERTIA, force)
-            tree.prepare(address, work)
-            tree.inverse(address, work, q, v, a, tau[:nv])
-            tau[:nv] -= force
-            tau[nv:] = 0.0
-
-        def mass(address: int, work: Any, q: np.ndarray, M: np.ndarray) -> None:
-            tree.mass(address, work, q, M)
-            verbs.add_inertia(address, work, q, M)
-
-        return InterpretedKernels(tree.prepare, inverse, mass, tree.frames)

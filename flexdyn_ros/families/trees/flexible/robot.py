@@ -13,9 +13,10 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
-from flexdyn_ros.families.trees.flexible.kernels.entries import verbs
+from flexdyn_ros.families.trees.flexible.kernels import entries, steps
 from flexdyn_ros.families.trees.flexible.kernels.views import flexible_work_size
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
+from flexdyn_ros.families.trees.motion import tree_table
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.robot.analysis.small_deflections import Tip
@@ -124,15 +125,13 @@ class LinkIntegrals(NamedTuple):
 class Bending:
     """The flexible links of a tree; immutable.
 
-    entries: those of the verbs for trees with flexible links.
+    table: of functions; packed: the memory that they take.
     """
-
-    entries = verbs
 
     def __init__(self, tree: RigidTree) -> None:
         assert tree.flexible is not None
         self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
-        self.packed = pack_flexible(tree)
+        self.packed, self.table = pack_flexible(tree), tree_table(tree, entries, steps)
         self._tree = tree
         self._by_name = {link.name: link for link in self.links}
         self._shapes: dict[tuple[str, bytes], LinkShapes] = {}

@@ -12,11 +12,12 @@ import numpy as np
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.lagrange.affine_frames import AffineFrames, momenta
-from flexdyn_ros.families.trees.lagrange.kernels.steps import LAGRANGE_MOTION, lagrange_steps_size
+from flexdyn_ros.families.trees.lagrange.kernels.steps import functions, lagrange_steps_size
 from flexdyn_ros.families.trees.lagrange.model import Equations, LagrangeModel, build_lagrange, equations
 from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.rigid.kernels.views import TreeModel
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.analysis.partial import partial_motion, solved
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
 from flexdyn_ros.robot.functions import DirectFunctions
@@ -94,7 +95,7 @@ def lagrange_motion(tree: Motion, address: int, model: LagrangeModel, no_moments
     return replace(
         tree,
         robot=header.address,
-        functions=LAGRANGE_MOTION,
+        table=Table(functions),
         work_size=lagrange_steps_size(model.work_size, model.nv),
         keep=(tree, header),
         no_moments=no_moments,
@@ -170,6 +171,8 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
     def _build(self) -> None:
         super()._build()
         self._frames = AffineFrames(self.tree, self.path.model)
+        # those of the tree know rotations only
+        self.table = Table({name: self.table[name] for name in ("status", "moved")})
 
     def motion(self) -> Motion:
         """What compiled steps need."""
@@ -207,11 +210,6 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         return Robot(
             AffineTreeFunctions(self.description, self.payloads, self.sections, self.changes, loose=True)
         )
-
-    @property
-    def kernels(self) -> None:
-        """None: the tree's kernels know rotations only."""
-        return None
 
     def energy_rows(self, rows: Rows) -> np.ndarray:
         return self.path.energies(**self._checked(rows, "q", "v"))

@@ -13,8 +13,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.verbs.functions_of import verb_functions
-from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.numerics.verbs.functions_of import functions_of
 from flexdyn_ros.numerics.verbs.samples import finite
 
 from . import views as at
@@ -88,23 +87,18 @@ def terms(address, work, q, v, terms):
         damping[i] -= elastic[i]
 
 
-verbs = verb_functions(
+functions = functions_of(
     __name__,
-    FamilyKernels(
-        sizes,
-        ready,
-        state_of_q,
-        inverse,
-        plain_forward,
-        composite_bodies,
-        terms,
-        energies,
-        None,
-        None,
-        None,
-        load_wrenches,
-        displace,
-    ),
+    sizes=sizes,
+    prepare=ready,
+    status_of_q=state_of_q,
+    inverse=inverse,
+    forward=plain_forward,
+    mass=composite_bodies,
+    terms=terms,
+    energies=energies,
+    load=load_wrenches,
+    displace=displace,
 )
 
 

@@ -1,4 +1,4 @@
-"""Fixed steps of a robot on wheels: its functions in the table of numerics/stepping/table.py.
+"""Fixed steps of a robot on wheels: its functions in the table of numerics/table.py.
 
 Steps are implicit in the stiffness and damping of beams, joints, springs and tyres. The last number of the
 work memory is the power that the road gave at the last call of `losses`.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
+from flexdyn_ros.numerics import table as motion
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail
-from flexdyn_ros.numerics.stepping import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import views as at
@@ -22,9 +22,9 @@ from .views import header_at, node_row, nodes_of, prescribed_of, vectors_of, whe
 from .wheels import taken_by, update_wheels
 
 
-@callback(motion.ACCELERATE_SIGNATURE)
+@callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     address = robot_of(robot)
     head = header_at(address)
     nv = head[NV]
@@ -85,9 +85,9 @@ def wheel_losses(robot, w, q, speed, mean):
     return taken, given
 
 
-@callback(motion.LOSSES_SIGNATURE)
+@callback(motion.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     address = robot_of(robot)
     head = header_at(address)
     w = floats_at(work, head[at.SIZE] + 1)
@@ -98,15 +98,11 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken + beam_losses(address, speed, mean) + by_wheels
 
 
-@callback(motion.SUPPLY_SIGNATURE)
+@callback(motion.supply.signature)
 def supply(robot, work):
-    """See numerics/stepping/table.py: the power of the moving road."""
+    """See numerics/table.py: the power of the moving road."""
     size = header_at(robot_of(robot))[at.SIZE]
     return floats_at(work, size + 1)[size]
 
 
-MOBILE_MOTION = {
-    motion.ACCELERATE: accelerate,
-    motion.LOSSES: losses,
-    motion.SUPPLY: supply,
-}
+functions = {"accelerate": accelerate, "losses": losses, "supply": supply}

@@ -19,6 +19,7 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
+from flexdyn_ros.numerics.table import table_at
 
 from .ground_contact import stored_length, taken_power
 from .road import road_under
@@ -29,7 +30,7 @@ _T = "float64[:,:,::1]"
 
 #: words of the header behind those of the tree, and of elements around the wheels
 WHEELED = 40
-WHEELED_HEADER = WHEELED + 13
+WHEELED_HEADER = WHEELED + 9
 (
     WHEELS,
     WHEEL_TABLE,
@@ -37,13 +38,9 @@ WHEELED_HEADER = WHEELED + 13
     ROAD,
     SMALL,  # 1: kinematics of small pitch
     GIVEN,  # index in v of the prescribed coordinate, -1: none
-    INNER,  # address of the tree's own table of functions (numerics/stepping/table.py)
-    INNER_WORK,  # numbers of the work memory of those functions
-    BALANCE,  # addresses of the tree's own functions of the verbs, the next two too
-    SLOPES,
-    OWN_SLOPES,  # of the wheels alone
-    TERMS,
-    ENERGY,
+    INNER,  # the table of the tree alone
+    INNER_WORK,  # numbers of work memory of its steps
+    OWN_SLOPES,  # address of the derivatives of what wheels do
 ) = range(WHEELED, WHEELED_HEADER)
 
 # columns of a wheel in WHEEL_TABLE, and its numbers: mount in the node's axes, mount and the node's rotation
@@ -76,6 +73,12 @@ WHEEL_ROWS = 14
 def wheeled_header(address):
     """All words of the header."""
     return ints_at(address, WHEELED_HEADER)
+
+
+@kernel(forceinline=True)
+def inner_function(head, place):
+    """Address of a function of the tree alone, by its word in the table."""
+    return table_at(head[INNER])[place]
 
 
 @kernel(forceinline=True)

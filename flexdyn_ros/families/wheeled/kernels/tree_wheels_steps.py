@@ -1,4 +1,4 @@
-"""Fixed steps of a general tree on wheels: its functions in the table of numerics/stepping/table.py.
+"""Fixed steps of a general tree on wheels: its functions in the table of numerics/table.py.
 
 The tree's own functions are called through their table (word INNER), wheels are put around them. Steps are
 implicit in the stiffness and damping that the tree names and, for hubs, in that of tyre and spring; the
@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
+from flexdyn_ros.numerics import table as motion
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
-from flexdyn_ros.numerics.stepping import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import tree_wheels
 from .tree_wheels import (
     carry_wheels,
+    inner_function,
     taken_by,
     update_tree_wheels,
     weigh_hubs,
@@ -47,15 +48,9 @@ def rows_of(head, work):
     )
 
 
-@kernel(forceinline=True)
-def inner(head, place):
-    """Address of one of the tree's own functions."""
-    return motion.table_at(head[tree_wheels.INNER])[place]
-
-
-@callback(motion.ACCELERATE_SIGNATURE)
+@callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     address = robot_of(robot)
     head = wheeled_header(address)
     nv = head[NV]
@@ -76,7 +71,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     if head[tree_wheels.GIVEN] >= 0:
         drive(head, arguments, room, efforts, floats_at(a, nv))
     else:
-        motion.call_accelerate(inner(head, motion.ACCELERATE), arguments)
+        motion.call_accelerate(inner_function(head, motion.ACCELERATE), arguments)
     keep_hubs(head, hubs, floats_at(a, nv))
     return 0
 
@@ -128,7 +123,7 @@ def drive(head, arguments, room, efforts, a):
     robot, work, t, q, v, _, added, h, _ = arguments
     nv, i = head[NV], head[tree_wheels.GIVEN]
     f, first, trial = window(room, 0, nv), window(room, 2 * nv, nv), window(room, 3 * nv, nv)
-    tree = inner(head, motion.ACCELERATE)
+    tree = inner_function(head, motion.ACCELERATE)
     wanted = a[i]
     f[i] -= efforts[i]
     # the tree's functions may overwrite the force: each pass gets a copy
@@ -148,9 +143,9 @@ def drive(head, arguments, room, efforts, a):
     efforts[i] = share * guess
 
 
-@callback(motion.LOSSES_SIGNATURE)
+@callback(motion.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py; what the road gives is kept for `supply`.
+    """See numerics/table.py; what the road gives is kept for `supply`.
 
     One array for speed and mean: the rows of the wheels are those of it already.
     """
@@ -160,7 +155,7 @@ def losses(robot, work, t, q, v0, speed, mean):
     table, numbers = wheel_tables(head)
     rows, before, _, given, _ = rows_of(head, work)
     memory, q_now = floats_at(work, head[WORK_SIZE]), floats_at(q, head[NQ])
-    taken = motion.call_losses(inner(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
+    taken = motion.call_losses(inner_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
     if speed == mean:
         before = rows
     else:
@@ -175,14 +170,10 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken
 
 
-@callback(motion.SUPPLY_SIGNATURE)
+@callback(motion.supply.signature)
 def supply(robot, work):
-    """See numerics/stepping/table.py: the power of the moving road."""
+    """See numerics/table.py: the power of the moving road."""
     return rows_of(wheeled_header(robot_of(robot)), work)[3][0]
 
 
-WHEELED_MOTION = {
-    motion.ACCELERATE: accelerate,
-    motion.LOSSES: losses,
-    motion.SUPPLY: supply,
-}
+functions = {"accelerate": accelerate, "losses": losses, "supply": supply}

@@ -1,36 +1,24 @@
-"""Verbs of a general tree on wheels: a layer around the C functions of the tree (numerics/verbs/head.py).
+"""Verbs of a general tree on wheels: a layer around the functions of the tree (numerics/table.py).
 
 Head, address and work memory are those of the tree, whose functions write first.
 """
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from flexdyn_ros.families.trees.rigid.kernels.entries import displace
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.table import call_balance, call_observe
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
-from flexdyn_ros.numerics.verbs.head import (
-    BALANCE_SIGNATURE,
-    HEAD_WORDS,
-    OBSERVE_SIGNATURE,
-    ROBOT,
-    SIZE,
-    TANGENTS,
-    call_balance,
-    call_observe,
-)
+from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, ROBOT, SIZE, TANGENTS
 
 from .tree_wheels import (
-    BALANCE,
-    ENERGY,
     OWN_SLOPES,
-    SLOPES,
-    TERMS,
     hub_weight,
+    inner_function,
     room_of,
     spring_energy,
     update_tree_wheels,
@@ -40,13 +28,13 @@ from .tree_wheels import (
 )
 
 
-@callback(BALANCE_SIGNATURE)
+@callback(table.balance.signature)
 def balance(head, work, q, v, a, tau, wrenches, out):
     """M a + h - tau - sum J^T w (nv,)."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
     header = wheeled_header(address)
-    call_balance(header[BALANCE], (head, work, q, v, a, tau, wrenches, out))
+    call_balance(inner_function(header, table.BALANCE), (head, work, q, v, a, tau, wrenches, out))
     memory, rows, wrench, force = room_of(address, floats_at(work, words[SIZE]))
     place, speed, rest = floats_at(q, header[NQ]), floats_at(v, header[NV]), floats_at(out, header[NV])
     wheels_push(address, memory, place, speed, rows, wrench, force)
@@ -71,25 +59,25 @@ def ready(address, work):
 
 
 #: of the wheels alone
-pushing = SimpleNamespace(**dynamics(__name__, ready, displace, push_back))
+pushing = dynamics(__name__, ready, displace, push_back)
 
 
-@callback(BALANCE_SIGNATURE)
+@callback(table.balance.signature)
 def all_slopes(head, work, q, v, a, tau, wrenches, out):
     """Derivatives (nv, 2 nv) of the balance: those of the tree and of the wheels."""
     words = ints_at(head, HEAD_WORDS)
     header = wheeled_header(words[ROBOT])
     n = 2 * header[NV] * header[NV]
     own = work + 8 * (words[TANGENTS] - n)
-    call_balance(header[SLOPES], (head, work, q, v, a, tau, wrenches, out))
+    call_balance(inner_function(header, table.SLOPES), (head, work, q, v, a, tau, wrenches, out))
     call_balance(header[OWN_SLOPES], (head, work, q, v, a, tau, wrenches, own))
-    table, more = floats_at(out, n), floats_at(own, n)
+    found, more = floats_at(out, n), floats_at(own, n)
     for i in range(n):
-        table[i] += more[i]
+        found[i] += more[i]
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def push(head, work, q, v, out):
     """What wheels and the hubs' weight do (nv,)."""
     words = ints_at(head, HEAD_WORDS)
@@ -102,14 +90,14 @@ def push(head, work, q, v, out):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def bias_terms(head, work, q, v, out):
     """Parts (5, nv) of h: what wheels do is external, the hubs' weight is gravity."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
     header = wheeled_header(address)
     nv = header[NV]
-    call_observe(header[TERMS], (head, work, q, v, out))
+    call_observe(inner_function(header, table.BIAS_TERMS), (head, work, q, v, out))
     memory, rows, wrench, force = room_of(address, floats_at(work, words[SIZE]))
     terms = floats_at(out, 5 * nv)
     wheels_push(address, memory, floats_at(q, header[NQ]), floats_at(v, nv), rows, wrench, force)
@@ -122,13 +110,13 @@ def bias_terms(head, work, q, v, out):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def energy(head, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
     header = wheeled_header(address)
-    call_observe(header[ENERGY], (head, work, q, v, out))
+    call_observe(inner_function(header, table.ENERGY), (head, work, q, v, out))
     memory, rows, _, _ = room_of(address, floats_at(work, words[SIZE]))
     place, three = floats_at(q, header[NQ]), floats_at(out, 3)
     update_tree_wheels(address, memory, place, floats_at(v, header[NV]), rows)
@@ -137,4 +125,4 @@ def energy(head, work, q, v, out):
     return 0
 
 
-layer = SimpleNamespace(balance=balance, slopes=all_slopes, push=push, bias_terms=bias_terms, energy=energy)
+layer = {"balance": balance, "slopes": all_slopes, "push": push, "bias_terms": bias_terms, "energy": energy}

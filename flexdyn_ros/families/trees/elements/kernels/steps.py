@@ -1,4 +1,4 @@
-"""Fixed steps of a tree with elements: a layer around the functions of the tree (numerics/stepping/table.py).
+"""Fixed steps of a tree with elements: a layer around the functions of the tree (numerics/table.py).
 
 A step that is implicit in the stiffness k and the damping d of an element adds c J' J to the mass matrix,
 J' = LINE carried to the coordinates and c = h d + h^2 k: a row of one small system over the factors of the
@@ -25,13 +25,13 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.kernels import law as at
+from flexdyn_ros.numerics import table as motion
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
-from flexdyn_ros.numerics.stepping import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import parts
@@ -43,10 +43,10 @@ from .views import (
     NU,
     ROWS,
     SOLVE,
-    STEPS,
     STEPS_WORK,
     carry_line,
     header_of,
+    inner_function,
     results_of,
     row_of,
 )
@@ -88,21 +88,15 @@ def own_work(head, work):
 
 
 @kernel(forceinline=True)
-def tree_function(head, place):
-    """Address of one of the tree's own functions."""
-    return motion.table_at(head[STEPS])[place]
-
-
-@kernel(forceinline=True)
 def share_at_given(head, rest):
     """What driven elements do at the prescribed coordinate (1,); rest: the last that `own_work` cuts."""
     m = most_rows(head)
     return tail(rest, 2 * m * head[views.NV] + m * m + 3 * m)
 
 
-@callback(motion.ACCELERATE_SIGNATURE)
+@callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py; k and d are the slopes that the elements' laws name."""
+    """See numerics/table.py; k and d are the slopes that the elements' laws name."""
     address = robot_of(robot)
     head = header_of(address)
     n, nv = head[COUNT], head[views.NV]
@@ -152,7 +146,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     for i in range(heavy):
         weights[chosen + i] = 1.0
     chosen += heavy
-    function = tree_function(head, motion.ACCELERATE)
+    function = inner_function(head, motion.ACCELERATE)
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
     if given >= 0:
         efforts[given] = trial[given] - f[given]
@@ -181,7 +175,7 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
     G = window(rest, 2 * m * nv, n * n).reshape(n, n)
     weights = tail(rest, 2 * m * nv + m * m)
     z, taken = window(weights, m, n), window(weights, 2 * m, n)
-    function, given, efforts = tree_function(head, motion.ACCELERATE), head[GIVEN], floats_at(force, nv)
+    function, given, efforts = inner_function(head, motion.ACCELERATE), head[GIVEN], floats_at(force, nv)
     before = trial[given] if given >= 0 else 0.0
     for i in range(n):
         answer = window(X, i * nv, nv)
@@ -218,14 +212,14 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
     return 0
 
 
-@callback(motion.LOSSES_SIGNATURE)
+@callback(motion.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     address = robot_of(robot)
     head = header_of(address)
     nv, memory = head[views.NV], floats_at(work, head[WORK_SIZE])
     rows, then, _, _, _, _ = own_work(head, work)
-    taken = motion.call_losses(tree_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
+    taken = motion.call_losses(inner_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
     place = floats_at(q, head[views.NQ])
     parts.observe(address, memory, place, floats_at(mean, nv), then)
     parts.observe(address, memory, place, floats_at(speed, nv), rows)
@@ -234,9 +228,9 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken
 
 
-@callback(motion.OBSERVE_SIGNATURE)
+@callback(motion.measure.signature)
 def observe(robot, work, q, v, position, speed):
-    """See numerics/stepping/table.py; coordinates, then the elements that are driven."""
+    """See numerics/table.py; coordinates, then the elements that are driven."""
     address = robot_of(robot)
     head = header_of(address)
     nv = head[views.NV]
@@ -255,9 +249,9 @@ def observe(robot, work, q, v, position, speed):
     return 0
 
 
-@callback(motion.EXERT_SIGNATURE)
+@callback(motion.exert.signature)
 def exert(robot, work, q, effort, force):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     address = robot_of(robot)
     head = header_of(address)
     nv, places, forces = head[views.NV], floats_at(q, head[views.NQ]), floats_at(force, head[views.NV])
@@ -279,6 +273,6 @@ def exert(robot, work, q, effort, force):
     return 0
 
 
-#: beside those of the tree
-AROUND = {motion.ACCELERATE: accelerate, motion.LOSSES: losses}
-DRIVEN = {motion.OBSERVE: observe, motion.EXERT: exert}
+#: around those of any tree; for elements that are driven
+layer = {"accelerate": accelerate, "losses": losses}
+driven = {"measure": observe, "exert": exert}

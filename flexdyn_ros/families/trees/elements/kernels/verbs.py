@@ -6,12 +6,11 @@ velocities drive elements.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_q
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
@@ -20,30 +19,15 @@ from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
-from flexdyn_ros.numerics.stepping import table as motion
+from flexdyn_ros.numerics.table import call_accelerate, call_balance, call_exert, call_observe, call_ready
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
-from flexdyn_ros.numerics.verbs.head import (
-    BALANCE_SIGNATURE,
-    EFFORTS,
-    HEAD_WORDS,
-    OBSERVE_SIGNATURE,
-    RESULTS,
-    ROBOT,
-    SIZE,
-    TANGENTS,
-    call_balance,
-    call_observe,
-)
+from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, RESULTS, ROBOT, SIZE, TANGENTS, function_of
 from flexdyn_ros.numerics.verbs.samples import finite, gather, scatter
 
 from . import parts
 from .views import (
-    ACCELERATE,
-    BALANCE,
     COUNT,
     DRIVEN_BY,
-    ENERGY,
-    EXERT,
     GIVEN,
     HAS_MASS,
     HEAVY,
@@ -52,25 +36,21 @@ from .views import (
     INERTIA_ON_TANGENTS,
     LAW_ON_LANES,
     LAW_ON_TANGENTS,
-    MOMENTA,
     NU,
     OWN_SLOPES,
     ROWS,
-    SLOPES,
-    STEPS,
-    TERMS,
     WEIGHT,
     WORK,
     carry_elements,
     carry_line,
     header_of,
+    inner_function,
     jacobians_of,
     observe_elements,
     results_of,
     room_of,
     row_of,
 )
-from .views import MASS as INNER_MASS
 from .weights import add_masses, carry_weights, weigh_elements
 
 
@@ -119,12 +99,12 @@ def take(address, work, q, v, a, gravity_scale, out):
     parts.weigh(address, memory, q, v, a, gravity_scale, rows, wrench, out)
 
 
-@callback(BALANCE_SIGNATURE)
+@callback(table.balance.signature)
 def balance(head, work, q, v, a, tau, wrenches, out):
     """M a + h - B tau - sum J^T w (nv,)."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
-    call_balance(header_of(address)[BALANCE], (head, work, q, v, a, tau, wrenches, out))
+    call_balance(inner_function(header_of(address), table.BALANCE), (head, work, q, v, a, tau, wrenches, out))
     nq, nv = header_of(address)[views.NQ], header_of(address)[views.NV]
     memory, rest = floats_at(work, words[SIZE]), floats_at(out, nv)
     force = room_of(address, memory)[3]
@@ -157,21 +137,21 @@ def ready(address, work):
 
 
 #: of the elements alone
-pushing = SimpleNamespace(**dynamics(__name__, ready, displace, push_back))
+pushing = dynamics(__name__, ready, displace, push_back)
 
 
-@callback(BALANCE_SIGNATURE)
+@callback(table.balance.signature)
 def all_slopes(head, work, q, v, a, tau, wrenches, out):
     """Derivatives (nv, 2 nv) of the balance: those of the tree and of the elements."""
     words = ints_at(head, HEAD_WORDS)
     header = header_of(words[ROBOT])
     n = 2 * header[views.NV] * header[views.NV]
     own = work + 8 * (words[TANGENTS] - n)
-    call_balance(header[SLOPES], (head, work, q, v, a, tau, wrenches, out))
+    call_balance(inner_function(header, table.SLOPES), (head, work, q, v, a, tau, wrenches, out))
     call_balance(header[OWN_SLOPES], (head, work, q, v, a, tau, wrenches, own))
-    table, more = floats_at(out, n), floats_at(own, n)
+    found, more = floats_at(out, n), floats_at(own, n)
     for i in range(n):
-        table[i] += more[i]
+        found[i] += more[i]
     return 0
 
 
@@ -183,12 +163,12 @@ def force_of(address, memory, q, v, out):
     exert(address, memory, q, v, out[0:0], out)
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def bias_terms(head, work, q, v, out):
     """Parts (5, nv) of h: springs are elastic, what they do beside at rates is damping."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
-    call_observe(header_of(address)[TERMS], (head, work, q, v, out))
+    call_observe(inner_function(header_of(address), table.BIAS_TERMS), (head, work, q, v, out))
     nq, nv = header_of(address)[views.NQ], header_of(address)[views.NV]
     memory, terms = floats_at(work, words[SIZE]), floats_at(out, 5 * nv)
     place, speed = floats_at(q, nq), floats_at(v, nv)
@@ -216,12 +196,12 @@ def bias_terms(head, work, q, v, out):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def energy(head, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
-    call_observe(header_of(address)[ENERGY], (head, work, q, v, out))
+    call_observe(inner_function(header_of(address), table.ENERGY), (head, work, q, v, out))
     nq, nv = header_of(address)[views.NQ], header_of(address)[views.NV]
     memory, rows, wrench, still = room_of(address, floats_at(work, words[SIZE]))
     place, speed, found = floats_at(q, nq), floats_at(v, nv), floats_at(out, 3)
@@ -229,13 +209,13 @@ def energy(head, work, q, v, out):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def momenta(head, work, q, v, out):
     """Angular and linear momentum, first moment of mass, mass (10,)."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
     header = header_of(address)
-    call_observe(header[MOMENTA], (head, work, q, v, out))
+    call_observe(inner_function(header, table.MOMENTA), (head, work, q, v, out))
     memory, rows, wrench, still = room_of(address, floats_at(work, words[SIZE]))
     for i in range(header[views.NV]):
         still[i] = 0.0
@@ -253,7 +233,7 @@ def momenta(head, work, q, v, out):
 TOLD = 3
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def elements(head, work, q, v, out):
     """TOLD numbers of each element, then how a unit of its force acts on the coordinates (nv,)."""
     words = ints_at(head, HEAD_WORDS)
@@ -271,7 +251,7 @@ def elements(head, work, q, v, out):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def actuation(head, work, q, v, out):
     """B (nv, nu): the identity, then the lines of the elements that are driven."""
     words = ints_at(head, HEAD_WORDS)
@@ -311,12 +291,12 @@ def add_inertia(address, work, q, M):
     add_masses(address, memory, rows, wrench, J, still, M)
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.mass.signature)
 def mass(head, work, q, v, out):
     """M (nv, nv)."""
     words = ints_at(head, HEAD_WORDS)
     header = header_of(words[ROBOT])
-    call_observe(header[INNER_MASS], (head, work, q, v, out))
+    call_observe(inner_function(header, table.MASS), (head, work, q, v, out))
     nq, nv = header[views.NQ], header[views.NV]
     M = floats_at(out, nv * nv).reshape(nv, nv)
     add_inertia(words[ROBOT], floats_at(work, words[SIZE]), floats_at(q, nq), M)
@@ -358,7 +338,8 @@ def push_many(address, work, q, v, a, tau, out):
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def forward_dynamics_one(head, q, v, tau, a):
     """a (nv,) of one state without wrenches, by the functions of a step of no length."""
-    address = ints_at(head, HEAD_WORDS)[ROBOT]
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
     header = header_of(address)
     nv, nu = header[views.NV], header[NU]
     if q.shape[0] != header[views.NQ] or v.shape[0] != nv or tau.shape[0] != nu or a.shape[0] != nv:
@@ -377,12 +358,13 @@ def forward_dynamics_one(head, q, v, tau, a):
         if tau[given] != 0.0:
             return BAD_SHAPE  # the general way says what is wrong
         a[given] = 0.0
-    steps, memory, place = motion.table_at(header[STEPS]), header[WORK] + 8 * (nv + nu), address_of(q)
-    motion.call_prepare(steps[motion.PREPARE], (head, memory))
+    memory, place = header[WORK] + 8 * (nv + nu), address_of(q)
+    call_ready(function_of(words, table.READY), (head, memory))
     if nu > nv:
-        motion.call_exert(header[EXERT], (head, memory, place, address_of(tau), address_of(force)))
+        efforts = address_of(tau), address_of(force)
+        call_exert(function_of(words, table.EXERT), (head, memory, place, *efforts))
     arrays = place, address_of(v), address_of(force), address_of(extra)
-    motion.call_accelerate(header[ACCELERATE], (head, memory, 0.0, *arrays, 0.0, address_of(a)))
+    call_accelerate(function_of(words, table.ACCELERATE), (head, memory, 0.0, *arrays, 0.0, address_of(a)))
     return OK if finite(v, nv) and finite(tau, nu) and finite(a, nv) else NOT_FINITE
 
 

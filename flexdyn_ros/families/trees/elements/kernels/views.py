@@ -24,30 +24,23 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
+from flexdyn_ros.numerics.table import table_at
 
-#: words behind those of the tree; functions are addresses: those of the tree alone, then the layer's own
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 22
+#: words behind those of the tree
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 14
 (
     COUNT,
     TABLE,
     NUMBERS,
     HEAVY,  # how many elements have mass
     NU,
-    BALANCE,
-    SLOPES,
-    TERMS,
-    ENERGY,
-    MASS,
-    MOMENTA,
-    STEPS,  # its table of numerics/stepping/table.py
-    STEPS_WORK,  # numbers of the work memory of that
-    OWN_SLOPES,
+    INNER,  # the table of the tree alone
+    STEPS_WORK,  # numbers of work memory of its steps
+    OWN_SLOPES,  # addresses of the layer's own functions: derivatives of what elements do
     OBSERVE,  # parts.py
     WEIGH,
     MASS_ROWS,
-    ACCELERATE,  # steps.py
-    SOLVE,
-    EXERT,
+    SOLVE,  # steps.py
     WORK,  # of forward dynamics of a single state: nv + nu numbers, then those of a step
     GIVEN,  # index in v of the prescribed coordinate, -1: none
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
@@ -74,6 +67,12 @@ ROWS = WEIGHT + at.WEIGHT
 def header_of(address):
     """All words of the header."""
     return ints_at(address, ELEMENTS_HEADER)
+
+
+@kernel(forceinline=True)
+def inner_function(head, place):
+    """Address of a function of the tree alone, by its word in the table."""
+    return table_at(head[INNER])[place]
 
 
 @kernel(forceinline=True)

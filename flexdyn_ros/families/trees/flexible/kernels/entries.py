@@ -12,8 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resist
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.verbs.functions_of import verb_functions
-from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.numerics.verbs.functions_of import functions_of
 
 from .aba import flexible_articulated_body
 from .crba import flexible_composite_body
@@ -46,7 +45,7 @@ def prepare_for(address, work, gravity_scale):
 
 @kernel(forceinline=True)
 def ready(address, work):
-    """See FamilyKernels."""
+    """See `functions_of`."""
     prepare_for(address, work, 1.0)
 
 
@@ -96,21 +95,19 @@ def jacobian(address, work, q, body, point, J):
     flexible_jacobian(address, work, body, point, J)
 
 
-verbs = verb_functions(
+functions = functions_of(
     __name__,
-    FamilyKernels(
-        sizes,
-        ready,
-        state_of_q,
-        flexible_newton_euler,
-        forward,
-        flexible_composite_body,
-        terms,
-        flexible_energies,
-        flexible_momenta,
-        frames,
-        jacobian,
-        load_wrenches,
-        displace,
-    ),
+    sizes=sizes,
+    prepare=ready,
+    status_of_q=state_of_q,
+    inverse=flexible_newton_euler,
+    forward=forward,
+    mass=flexible_composite_body,
+    terms=terms,
+    energies=flexible_energies,
+    momenta=flexible_momenta,
+    frames=frames,
+    jacobian=jacobian,
+    load=load_wrenches,
+    displace=displace,
 )

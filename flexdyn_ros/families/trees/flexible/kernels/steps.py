@@ -1,4 +1,4 @@
-"""Fixed steps of a tree with flexible links: its functions in the table of numerics/stepping/table.py.
+"""Fixed steps of a tree with flexible links: its functions in the table of numerics/table.py.
 
 Work memory: that of the recursions (views.py), then M (nv, nv) and nv zeros for trees whose
 mimic joints share coordinates.
@@ -13,11 +13,11 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import (
     joint_losses,
 )
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.stepping import table as at
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import views
@@ -33,9 +33,9 @@ def recursion_memory(address, work):
     return floats_at(work, ints_at(address, views.FLEXIBLE_HEADER)[views.WORK_SIZE])
 
 
-@callback(at.ACCELERATE_SIGNATURE)
+@callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py; K and D are the links' and the slopes of the joints' springs and
+    """See numerics/table.py; K and D are the links' and the slopes of the joints' springs and
     resistance.
 
     Modes stay in the O(n) recursion: h^2 K + h D joins a link's modal inertia.
@@ -95,9 +95,9 @@ def tree_losses(model, v0, speed, mean):
     return taken
 
 
-@callback(at.ACCELERATE_SIGNATURE)
+@callback(table.accelerate.signature)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
+    """See numerics/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra + h D + h^2 K)^-1 (force - bias - h K v), NaN if that is singular.
     """
     address = robot_of(robot)
@@ -125,7 +125,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(at.LOSSES_SIGNATURE)
+@callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     return tree_losses(open_flexible(robot_of(robot)), v0, speed, mean)

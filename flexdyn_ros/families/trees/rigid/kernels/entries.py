@@ -1,4 +1,4 @@
-"""A rigid tree: `verbs`, its functions in the table of numerics/verbs, and entries that move on the
+"""A rigid tree: its functions of the verbs in the table (numerics/table.py), and entries that move on the
 configuration manifold.
 
 All take the address of the header (see views.py).
@@ -10,8 +10,7 @@ from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, displacement, move
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
-from flexdyn_ros.numerics.verbs.functions_of import verb_functions
-from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.numerics.verbs.functions_of import functions_of
 from flexdyn_ros.numerics.verbs.samples import finite
 
 from .aba import articulated_body
@@ -67,7 +66,7 @@ def opened(address, work):
 
 @kernel(forceinline=True)
 def ready(address, work):
-    """See FamilyKernels."""
+    """See `functions_of`."""
     model, data = opened(address, work)
     prepare(model, data, 1.0)
 
@@ -175,24 +174,22 @@ def displace(address, q, r, out):
     move(open_tree(address), q, r, 1.0, out)
 
 
-verbs = verb_functions(
+functions = functions_of(
     __name__,
-    FamilyKernels(
-        sizes,
-        ready,
-        state_of_q,
-        inverse,
-        forward,
-        mass,
-        terms,
-        energies_of,
-        momenta_of,
-        frames,
-        jacobian,
-        load,
-        displace,
-        rate=rate,
-    ),
+    sizes=sizes,
+    prepare=ready,
+    status_of_q=state_of_q,
+    inverse=inverse,
+    forward=forward,
+    mass=mass,
+    terms=terms,
+    energies=energies_of,
+    momenta=momenta_of,
+    frames=frames,
+    jacobian=jacobian,
+    rate=rate,
+    load=load,
+    displace=displace,
 )
 
 

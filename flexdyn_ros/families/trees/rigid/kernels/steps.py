@@ -1,4 +1,4 @@
-"""Fixed steps of a rigid tree: its functions in the table of numerics/stepping/table.py.
+"""Fixed steps of a rigid tree: its functions in the table of numerics/table.py.
 
 Work memory: that of the recursions (views.py), then M (nv, nv) and nv zeros for trees whose mimic
 joints share coordinates.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.stepping import table as at
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .aba import articulated_body
@@ -23,9 +23,9 @@ from .rnea import rnea
 from .views import open_data, open_tree, work_size
 
 
-@callback(at.ACCELERATE_SIGNATURE)
+@callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py; K and D are the slopes of the joints' springs and resistance."""
+    """See numerics/table.py; K and D are the slopes of the joints' springs and resistance."""
     model = open_tree(robot_of(robot))
     nv = model.nv
     data = open_data(work, model.nb, model.nq, nv)
@@ -37,9 +37,9 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(at.ACCELERATE_SIGNATURE)
+@callback(table.accelerate.signature)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
+    """See numerics/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra)^-1 (force - bias), NaN if that is singular.
     """
     model = open_tree(robot_of(robot))
@@ -70,9 +70,9 @@ def solve_or_nan(M, a):
         a[:] = np.nan
 
 
-@callback(at.LOSSES_SIGNATURE)
+@callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/stepping/table.py."""
+    """See numerics/table.py."""
     model = open_tree(robot_of(robot))
     n = model.nv
     return joint_losses(model, floats_at(v0, n), floats_at(speed, n), floats_at(mean, n))

@@ -1,1 +1,0 @@
-"""Kernels: what Python calls of a robot that the C compiler compiled."""
