@@ -86,11 +86,9 @@ def test_what_trees_need_to_move_is_compiled_at_the_start():
 
 def test_what_every_family_needs_to_move_is_common():
     common = short(["common"])
-    for family in ("rigid", "flexible", "continuum", "wheeled"):
+    for family in ("rigid", "flexible", "continuum", "wheeled", "stewart"):
         verbs = (*ONE_STATE, "inverse_on_lanes", "forward_on_lanes")
         assert {f"{family}.kernels.entries.{verb}" for verb in verbs} <= common
-    verbs = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one", "inverse_dynamics_many")
-    assert {f"stewart.kernels.entries.{verb}" for verb in verbs} <= common
 
 
 def test_an_unknown_group_is_refused_by_name():

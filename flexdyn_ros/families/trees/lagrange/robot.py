@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -124,17 +124,23 @@ class LagrangianTreeFunctions(TreeFunctions):
     def bias_terms_rows(self, rows: Rows) -> np.ndarray:
         return self.path.terms(**self._checked(rows, "q", "v"))
 
-    def _dynamics(
-        self,
-        verb: str,
-        rows: Rows,
-        names: tuple[str, ...],
-        out: np.ndarray,
-        wrenches: Mapping[str, object] | None,
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
     ) -> None:
-        data = self._checked(rows, *names)
-        load = self.generalized(data["q"], rows, wrenches)
-        out[...] = getattr(self.path, verb)(*data.values(), load)
+        self._by_path(self.path.inverse_dynamics, self._checked(rows, "q", "v", "a"), rows, wrenches, tau)
+
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
+        self._by_path(self.path.forward_dynamics, self._checked(rows, "q", "v", "tau"), rows, wrenches, a)
+
+    def _by_path(
+        self,
+        dynamics: Callable[..., np.ndarray],
+        data: Mapping[str, np.ndarray],
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        out: np.ndarray,
+    ) -> None:
+        out[...] = dynamics(*data.values(), self.generalized(data["q"], rows, wrenches))
         warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
 
     def partial(
