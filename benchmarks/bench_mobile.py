@@ -89,7 +89,7 @@ def right_hand_side(robot, samples: int) -> float:
     rng = np.random.default_rng(0)
     q, v = 0.01 * rng.normal(size=(samples, robot.nq)), 0.1 * rng.normal(size=(samples, robot.nv))
     q[:, 1] += 0.2
-    tau, a = np.zeros_like(v), np.empty_like(v)
+    tau, a, none = np.zeros_like(v), np.empty_like(v), (np.zeros((0, 0, 6)), np.zeros((0, 0)))
     functions = robot.functions
     work, head, entry = (
         functions.work(PER_LANES),
@@ -99,7 +99,7 @@ def right_hand_side(robot, samples: int) -> float:
     seconds = []
     for _ in range(7):
         start = time.thread_time()
-        assert entry(head.address, work, q, v, tau, a) == 0
+        assert entry(head.address, work, q, v, tau, a, *none) == 0
         seconds.append((time.thread_time() - start) / samples)
     return 1e6 * median(seconds)
 

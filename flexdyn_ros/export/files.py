@@ -20,7 +20,7 @@ _HEADERS = (
     "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype"
 )
 #: files that come with NAME.c and NAME.h: an example, of FMUs, of libraries in the cache
-_BESIDE = "main robot model fmi lanes rows steps call calls python"
+_BESIDE = "table main robot model fmi lanes rows steps call calls python"
 #: names that Windows gives to devices, whatever the ending
 _DEVICES = "con prn aux nul " + " ".join(f"{port}{i}" for port in ("com", "lpt") for i in range(10))
 #: flexdyn: the prefix of what libraries in the cache offer

@@ -119,9 +119,10 @@ class FamilyFunctions(ABC):
         """Numbers of work memory that the kernels take."""
         return int(self.packed.numbers)
 
-    def work(self, per_number: int = ONE_LANE) -> np.ndarray:
-        """Fresh work memory for one call of an entry, whose numbers take so many float64 each."""
-        size = work_numbers(self.packed.numbers, self.nq, self.nv, per_number)
+    def work(self, per_number: int = ONE_LANE, extra: int = 0) -> np.ndarray:
+        """Fresh work memory for one call of an entry, whose numbers take so many float64 each; extra: numbers
+        beside those that every entry takes."""
+        size = work_numbers(self.packed.numbers + extra, self.nq, self.nv, per_number)
         memory = np.empty(size) if per_number == ONE_LANE else aligned(size)
         if self.begins_at_zero:
             memory[:] = 0.0

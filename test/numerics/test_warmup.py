@@ -28,7 +28,7 @@ def short(groups):
 def test_every_decorated_entry_is_found():
     names = [name for name, _ in warmup_names.entries()]
     assert len(set(names)) == len(names)
-    decorated = re.compile(r"^@(?:entry|callback)\((?:.|\n)*?\n(?=def )def (\w+)\(", re.MULTILINE)
+    decorated = re.compile(r"^@(?:direct_)?(?:entry|callback)\((?:.|\n)*?\n(?=def )def (\w+)\(", re.MULTILINE)
     for path in PACKAGE.rglob("*.py"):
         module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for name in decorated.findall(path.read_text()):
@@ -44,17 +44,26 @@ def test_groups_are_within_each_other():
     assert set(names_of(["rigid.kernels.entries.forward", "demo"])) == groups["demo"]
 
 
-def test_every_pattern_that_a_package_declares_fits_an_entry_of_that_package():
+def test_entries_are_made_where_the_warm_up_looks_for_them():
+    """Those that are made from a family's kernels too."""
+    makers, inside = {"entry", "direct_entry", "callback", "verb_functions"}, {*packages()}
+    for path in PACKAGE.rglob("*.py"):
+        if ".".join(path.parent.relative_to(PACKAGE.parent).parts) in inside:
+            continue
+        found = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom))
+        assert not makers & {alias.name for node in found for alias in node.names}, path
+
+
+def test_every_pattern_of_a_group_fits_an_entry():
     every = {name for name, _ in warmup_names.entries()}
-    assert packages()
-    for patterns in warmup_names._declared():
+    for patterns in warmup_names._groups():
         assert patterns
         for pattern in patterns:
             assert any(warmup_names._fits(name, [pattern]) for name in every), pattern
 
 
-def test_the_warm_up_itself_names_no_kernel():
-    """What belongs to a group is said in the packages of kernels: a new family leaves the warm-up alone."""
+def test_no_kernel_is_named_by_the_warm_up_but_in_its_table():
+    """A kernel belongs to the groups `common` and `all` without a word."""
     words = {word for name in names_of(["all"]) for word in name.split(".")[1:-1]}
     modules = words - {"entries", "kernels", "numerics"}
     for path in (warmup.__file__, warmup_names.__file__):
@@ -77,11 +86,9 @@ def test_what_trees_need_to_move_is_compiled_at_the_start():
 
 def test_what_every_family_needs_to_move_is_common():
     common = short(["common"])
-    for family in ("rigid", "flexible", "continuum", "wheeled"):
+    for family in ("rigid", "flexible", "continuum", "wheeled", "stewart"):
         verbs = (*ONE_STATE, "inverse_on_lanes", "forward_on_lanes")
         assert {f"{family}.kernels.entries.{verb}" for verb in verbs} <= common
-    verbs = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one", "inverse_dynamics_many")
-    assert {f"stewart.kernels.entries.{verb}" for verb in verbs} <= common
 
 
 def test_an_unknown_group_is_refused_by_name():
@@ -161,8 +168,11 @@ def linearize(x):
 @pytest.fixture
 def pendulum(tmp_path, monkeypatch):
     """Folder of a package of kernels outside flexdyn_ros; one of its modules has the name of one of ours."""
-    declared = 'START = ("rigid.swing",)\nRARE = ("rigid.lin*",)\n'
-    write(tmp_path, {"pendulum/kernels/rigid.py": TOY, "pendulum/kernels/warmup_groups.py": declared})
+    write(tmp_path, {"pendulum/kernels/rigid.py": TOY})
+    (tmp_path / "pendulum/kernels/__init__.py").write_text(
+        "from flexdyn_ros.numerics.compiling.warmup_groups import Groups\n"
+        'CHOSEN = Groups(start=("rigid.swing",), rare=("rigid.lin*",))\n'
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(warmup_names, "_added", [])
     yield tmp_path
@@ -170,14 +180,28 @@ def pendulum(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_a_package_outside_brings_its_own_lists(pendulum):
+def test_a_package_outside_brings_its_own_groups(pendulum):
     before = {group: set(names_of([group])) for group in warmup_names.GROUPS}
     add_package("pendulum.kernels")
     swing, linearize = "pendulum.kernels.rigid.swing", "pendulum.kernels.rigid.linearize"
-    added = {group: set(names_of([group])) - before[group] for group in warmup_names.GROUPS}
-    assert added == {"demo": set(), "start": {swing}, "common": {swing}, "all": {swing, linearize}}
+    both = {swing, linearize}
+    assert added_to(before) == {"demo": set(), "start": set(), "common": both, "all": both}
+    add_package("pendulum.kernels:CHOSEN")
+    assert added_to(before) == {"demo": set(), "start": {swing}, "common": {swing}, "all": both}
     assert set(names_of(["pendulum.*"])) == {swing, linearize}
     assert swing in names_of(["rigid.*"])
+
+
+def added_to(before):
+    return {group: set(names_of([group])) - before[group] for group in warmup_names.GROUPS}
+
+
+def test_groups_that_are_not_there_are_told_of_by_name(pendulum):
+    add_package("pendulum.kernels:CHOICE")
+    with pytest.raises(
+        WarmUpError, match=r"^groups of kernels pendulum\.kernels:CHOICE are not there: .*CHOICE"
+    ):
+        names_of(["start"])
 
 
 def test_names_are_shown_as_long_as_it_takes_to_tell_them_apart():

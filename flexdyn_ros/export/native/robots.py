@@ -68,7 +68,7 @@ def compiled_functions(general: Robot) -> FamilyFunctions:
     calls = call_sources(general, made)
     library = ctypes.PyDLL(str(library_of(texts | calls, compiler)))
 
-    functions = type(general.functions)(*general.functions.recipe)
+    functions: Any = type(general.functions)(*general.functions.recipe)
     of_family = functions.table
     rows = {}
     for name in ("ready", "inverse", "forward", "inertia", "mass", *_ON_LANES, "accelerate"):
@@ -81,6 +81,7 @@ def compiled_functions(general: Robot) -> FamilyFunctions:
     functions.table = of_family.with_rows(rows)
     functions.origin = compiled_functions, general
     functions.direct, functions.by_mass_matrix, functions.singles = True, False, {}
+    functions.loads_on_lanes = functions.tells_pivot = False
     bound = bound_calls(functions, library, max(made.work, 1)) if calls else {}
     vars(functions).update(bound, library=library)
     functions.offers = (*functions.offers, *bound)

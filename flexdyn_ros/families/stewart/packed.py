@@ -22,11 +22,10 @@ class PackedPlatform:
     def __init__(self, tables: PlatformTables, *, plain: bool = True) -> None:
         #: numbers of work memory that the kernels take
         self.numbers = WORK_NUMBERS
-        work = np.zeros(WORK_NUMBERS)
         numbers = tables.numbers.copy()
         #: the arrays of floats that kernels read
         self.floats = (numbers,)
-        self._header = Header(tables.universal, plain and tables.axisymmetric, numbers, work)
+        self._header = Header(tables.universal, plain and tables.axisymmetric, numbers)
         self.address = self._header.address
 
 

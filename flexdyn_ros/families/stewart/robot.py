@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import changed
 from flexdyn_ros.families.trees.rigid.payload import carry
-from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.numerics.table import Table
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
@@ -32,12 +31,11 @@ from flexdyn_ros.robot.arguments import (
     refuse_nonfinite,
     warn_of_singular_rows,
 )
-from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
+from flexdyn_ros.robot.entries.functions import DynamicsEntries, Points
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
 from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Equilibrium
-from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
@@ -53,7 +51,7 @@ FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformFunctions(DerivativeEntries, LegFunctions):
+class PlatformFunctions(DynamicsEntries, LegFunctions):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -64,6 +62,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
     kind = "platform"
     table = Table({**kernels.functions, **steps.functions})
     observed = ObservedFunctions.observed | {"bias", "actuation"}
+    loads_on_lanes = tells_pivot = True
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
 
@@ -105,10 +104,6 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
     @property
     def recipe(self) -> tuple[object, ...]:
         return (self.description, self.payloads, self.changes)
-
-    @cached_property
-    def singles(self) -> dict[str, Callable[[], tuple[Callable[..., int], int]]]:  # type: ignore[override]
-        return {verb: partial(_loaded, one, self.address) for verb, one in kernels.singles.items()}
 
     # ---- what the robot is ----
 
@@ -196,49 +191,41 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
 
     # ---- rows of the verbs ----
 
-    def inverse_dynamics_rows(
-        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
+    def refuse_efforts(
+        self,
+        status: int,
+        data: Mapping[str, np.ndarray],
+        pivot: np.ndarray,
+        tau: np.ndarray,
+        batch: tuple[int, ...],
     ) -> None:
-        data = {name: rows.take(name) for name in ("q", "v", "a")}
-        pivot, load = _empty(rows.count), self._load(data["q"], rows, wrenches)
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernels.inverse_dynamics_many(self.address, self.work(PER_LANES), *arrays)
-
-        status = run_in_slices(call, [*data.values(), load, tau, pivot])
-        singular = self._refuse_singular(data["q"], pivot, tau, rows.shape)
-        if status or singular:
+        if not pivot.size:  # looked at by nobody: only what has no answer is
+            pivot = np.where(np.isfinite(tau).all(axis=1, keepdims=True), 1.0, 0.0)
+        near = np.flatnonzero(~(pivot[:, 0] >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
+        singular = near
+        if near.size:
+            Jh = homogeneous(self.leg_jacobian(data["q"][near]), self.tables.reach)
+            smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
+            singular = near[smallest < SINGULAR_BELOW]
+            if singular.size and batch == ():
+                least = float(smallest[0])
+                raise SingularityError(
+                    f"the leg Jacobian is singular: smallest singular value {least:.3g}", least
+                )
+            tau[singular] = np.nan
+        if status or singular.size:
             explain_status(status, data)
-            warn_of_singular_rows(tau, data, "the leg Jacobian", rows.shape)
+            warn_of_singular_rows(tau, data, "the leg Jacobian", batch)
 
-    def _refuse_singular(
-        self, q: np.ndarray, pivot: np.ndarray, result: np.ndarray, batch: tuple[int, ...]
-    ) -> bool:
-        """Make rows NaN in which the leg Jacobian is singular, if there are any; refuse a single one."""
-        near = np.flatnonzero(~(pivot >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(q).all(axis=1))
-        if not near.size:
-            return False
-        Jh = homogeneous(self.leg_jacobian(q[near]), self.tables.reach)
-        smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
-        singular = near[smallest < SINGULAR_BELOW]
-        if singular.size and batch == ():
-            raise SingularityError(
-                f"the leg Jacobian is singular: smallest singular value {smallest[0]:.3g}", float(smallest[0])
-            )
-        result[singular] = np.nan
-        return bool(singular.size)
-
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
-        data = {name: rows.take(name) for name in ("q", "v", "tau")}
-        load = self._load(data["q"], rows, wrenches)
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernels.forward_dynamics_many(self.address, self.work(PER_LANES), *arrays)
-
-        status = run_in_slices(call, [*data.values(), load, a])
-        if status:
-            explain_status(status, data)
-            self.warn_of_singular(a, data, rows.shape)
+    def required_efforts(
+        self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
+    ) -> int:
+        status = self.balances(data, points, wrenches, tau)
+        good = np.isfinite(tau).all(axis=1)
+        # tau of J^T tau = M a + h - sum J^T w; at singular poses, which are refused, that of the least size
+        J = self.leg_jacobian(data["q"][good])
+        tau[good] = np.einsum("nji,nj->ni", np.linalg.pinv(J), tau[good])
+        return status
 
     def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
         self.look(self.looking("bias"), rows, h)
@@ -289,8 +276,11 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
             )
 
         def weight(q: np.ndarray) -> np.ndarray:
-            rows = rows_with_wrenches(wrenches, q=(q, 7))
-            return self.robot.bias_forces(q, still) - self._load(q[None], rows, wrenches)[0]
+            rows, h = rows_with_wrenches(wrenches, q=(q, 7), v=(still, 6), a=(still, 6)), _empty((1, 6))
+            data = {name: rows.take(name) for name in ("q", "v", "a")}
+            points = self.points(tuple(wrenches or ()))
+            explain_status(self.balances(data, points, wrench_rows(rows, wrenches), h), data)
+            return h[0]
 
         def stiffness(q: np.ndarray) -> np.ndarray:
             motion = {"q": (q, 7), "v": (still, 6), "a": (still, 6), "tau": (tau, 6)}
@@ -314,14 +304,6 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         return bodies, np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
 
-    def _load(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, object] | None) -> np.ndarray:
-        """sum J^T w (count, 6) of wrenches at poses q (count, 7)."""
-        load = np.zeros((rows.count, 6))
-        if wrenches:
-            bodies, points = self.points(tuple(wrenches or ()))
-            kernels.load_many(self.address, q, bodies, points, wrench_rows(rows, wrenches), load)
-        return load
-
     def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and points (k, 3) in them of the origins of frames."""
         frames = [self._frame(name) for name in names]
@@ -337,10 +319,6 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         if status:
             explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
         refuse_nonfinite(data)
-
-
-def _loaded(entry: Any, address: int) -> tuple[Callable[..., int], int]:
-    return entry.load(), address
 
 
 def _cylinders_of(description: RobotDescription) -> Hydraulics | None:

@@ -1,4 +1,59 @@
-"""Which entries of this package are compiled beforehand (see warmup_names.py)."""
+"""Groups of kernels that are compiled beforehand (see warmup.py).
 
-#: what every call with a single state goes through
-DEMO = ("direct.*",)
+A new kernel needs no line here: it belongs to `common` and `all`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["OURS", "Groups"]
+
+
+class Groups(NamedTuple):
+    """Patterns of names of entries, relative to the package that they are said for; `*` goes across dots.
+
+    demo : all that scripts/demo calls, in every group
+    start : what is compiled first, beside `demo`; with it at most five minutes of processor time
+    rare : what few people call and what takes long, in group `all` alone
+    longest : what takes longest to compile, and so is begun first
+    """
+
+    demo: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
+    longest: tuple[str, ...] = ()
+
+
+_TREES = tuple(f"families.trees.{links}.kernels" for links in ("rigid", "flexible"))
+#: functions of trees that Canadarm2 of the demo is loaded, simulated and slewed with
+_OF_DEMO = (
+    *("ready", "inverse", "inertia", "forward", "load", "mass", "status", "bias_terms", "energy"),
+    *("slopes", "balance", "moved"),
+)
+
+#: groups of this package
+OURS = Groups(
+    demo=(
+        *("numerics.compiling.direct.*", "numerics.stepping.fixed.*"),
+        *(f"numerics.verbs.{module}.*" for module in ("dynamics", "observers", "derivatives", "partial")),
+        *(f"{trees}.entries.{name}" for trees in _TREES for name in _OF_DEMO),
+        *(f"{trees}.steps.*" for trees in _TREES),
+        *(f"{_TREES[0]}.entries.{name}_many" for name in ("difference", "integrate")),
+        "expanded.kernels.kinematics.bent_frames",
+    ),
+    start=(
+        "numerics.stepping.controlled.*",
+        *(f"{trees}.entries.{name}" for trees in _TREES for name in ("frames", "jacobian")),
+        *("families.trees.flexible.*.inverse_on_lanes", "families.continuum.kernels.entries.slopes"),
+    ),
+    rare=(
+        *("*.entries.momenta", "*.accelerate_densely", "families.trees.rigid.kernels.coriolis.*"),
+        *("families.trees.lagrange.*", "families.trees.elements.*"),
+        *("multibody.elements.kernels.lines.*", "multibody.elements.cylinder.kernels.forces.report"),
+        *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),
+        *("families.wheeled.kernels.entries.slopes", "families.wheeled.kernels.entries.joint_forces_many"),
+        "families.wheeled.kernels.tree_wheels*",
+    ),
+    longest=("families.trees.flexible.kernels.steps.accelerate*",),
+)

@@ -1,11 +1,12 @@
-"""Which entries there are to be compiled beforehand, by which names and in which groups.
+"""Names and groups of the entries that are compiled beforehand.
 
-Entries are named PACKAGE.MODULE.FUNCTION. A package of kernels is a folder with a module `warmup_groups`,
-which says what of it belongs to the groups. Those of flexdyn_ros are found in its folders; those of other
-distributions by their entry points:
+Entries are named PACKAGE.MODULE.FUNCTION. Packages of kernels of flexdyn_ros are its folders `kernels` and
+all of numerics. Other distributions name theirs by entry points, with `Groups` (warmup_groups.py) where some
+entries are not just `common`:
 
     [project.entry-points."flexdyn_ros.kernels"]
     pendulum = "pendulum.kernels"
+    rope = "rope.kernels:GROUPS"
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from importlib.metadata import entry_points
-from importlib.util import find_spec
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
+
+from .warmup_groups import OURS, Groups
 
 __all__ = ["GROUPS", "WarmUpError", "add_package", "entries", "entries_of", "names_of", "packages", "shown"]
 
 GROUPS = ("demo", "start", "common", "all")
 
-_OURS = __name__.partition(".")[0]
-_DECLARATION = "warmup_groups"
+_HOME = __name__.partition(".")[0]
 
-#: parts of names of entries that take long to compile: they go first, after those that packages declare,
+#: parts of names of entries that take long to compile: they go first, after those that groups name,
 #: so that no process is left alone with one at the end
 _LONG = ("advance", "accelerate", "slopes", "loaded", "many")
 
@@ -41,20 +42,28 @@ class WarmUpError(Exception):
 
 
 def add_package(name: str) -> None:
-    """Let the warm-up of this process know a package of kernels that no entry point names."""
+    """Let the warm-up of this process know a package of kernels, PACKAGE or PACKAGE:GROUPS, that no entry
+    point names."""
     if name not in _added:
         _added.append(name)
 
 
 def packages() -> list[str]:
     """Names of all packages of kernels, without importing them."""
-    found = [entry.value for entry in entry_points(group=f"{_OURS}.kernels")]
-    for root in sys.modules[_OURS].__path__:
-        for folder, below, files in os.walk(root):
+    found = {point.module for point in _of_others()}
+    for root in sys.modules[_HOME].__path__:
+        for folder, below, _ in os.walk(root):
             below[:] = [name for name in below if name != "__pycache__"]
-            if f"{_DECLARATION}.py" in files:
-                found.append(".".join((_OURS, *Path(folder).relative_to(root).parts)))
-    return sorted({*found, *_added})
+            parts = Path(folder).relative_to(root).parts
+            if parts[:1] == ("numerics",) or parts[-1:] == ("kernels",):
+                found.add(".".join((_HOME, *parts)))
+    return sorted(found)
+
+
+def _of_others() -> Iterator[EntryPoint]:
+    yield from entry_points(group=f"{_HOME}.kernels")
+    for name in _added:
+        yield EntryPoint(name, name, f"{_HOME}.kernels")
 
 
 def entries() -> Iterator[tuple[str, object]]:
@@ -88,26 +97,17 @@ def _modules(package: str) -> Iterator:
         raise WarmUpError(f"kernels of {package} cannot be imported: {error}") from error
 
 
-class _Declared(NamedTuple):
-    """Patterns of full names that packages declare."""
-
-    demo: list[str]
-    start: list[str]
-    #: what few people call and what takes long
-    rare: list[str]
-    #: what takes longest of all
-    longest: list[str]
-
-
-def _declared() -> _Declared:
-    declared = _Declared([], [], [], [])
-    for package in packages():
-        if find_spec(f"{package}.{_DECLARATION}") is None:
-            continue  # another distribution's, all of whose entries are common
-        module = importlib.import_module(f"{package}.{_DECLARATION}")
-        for patterns, name in zip(declared, ("DEMO", "START", "RARE", "LONGEST"), strict=True):
-            patterns += [f"{package}.{pattern}" for pattern in getattr(module, name, ())]
-    return declared
+def _groups() -> Groups:
+    """Patterns of full names, of all packages."""
+    said = [(_HOME, OURS)]
+    for point in _of_others():
+        if point.attr:
+            try:
+                said.append((point.module, point.load()))
+            except AttributeError as error:
+                raise WarmUpError(f"groups of kernels {point.value} are not there: {error}") from error
+    found = ([f"{package}.{pattern}" for package, of in said for pattern in of[i]] for i in range(4))
+    return Groups(*map(tuple, found))
 
 
 def names_of(groups: Iterable[str]) -> list[str]:
@@ -121,12 +121,12 @@ def names_of(groups: Iterable[str]) -> list[str]:
         If a group is unknown and no name fits it as a pattern, or if a package cannot be imported.
     """
     every = [name for name, _ in entries()]
-    demo, start, rare, longest = _declared()
-    wanted = {"demo": demo, "start": [*demo, *start], "common": ["*"], "all": ["*"]}
+    demo, start, rare, longest = _groups()
+    wanted = {"demo": demo, "start": (*demo, *start), "common": ("*",), "all": ("*",)}
     chosen: set[str] = set()
     for group in groups:
-        patterns = wanted.get(group, [group, f"*.{group}"])
-        left_out = rare if group in GROUPS and group != "all" else []
+        patterns = wanted.get(group, (group, f"*.{group}"))
+        left_out = rare if group in GROUPS and group != "all" else ()
         fitting = {name for name in every if _fits(name, patterns) and not _fits(name, left_out)}
         if not fitting:
             known = ", ".join(GROUPS)

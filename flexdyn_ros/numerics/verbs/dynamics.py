@@ -29,7 +29,7 @@ from flexdyn_ros.numerics.table import (
     call_status,
 )
 
-from .head import CHOSEN, EFFORTS, HEAD_WORDS, NQ, NV, ROBOT, SPARE, WORK, function_of
+from .head import CHOSEN, COUNT, EFFORTS, HEAD_WORDS, NQ, NV, ROBOT, SPARE, WORK, function_of
 from .samples import finite, gather, note_wrong, scatter
 
 #: share of the efforts up to which accelerations that a factorisation found may leave them unbalanced
@@ -65,14 +65,16 @@ def make_ready(head):
 
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def inverse_one(head, q, v, a, tau):
-    """M a + h (nv,) of one state without wrenches, by the family's own recursion."""
+    """M a + h (nv,) of one state without wrenches, or efforts that exert that, by the family's recursion."""
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
     if q.shape[0] != words[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
         return at.BAD_SHAPE
     motion = address_of(q), address_of(v), address_of(a), address_of(tau)
-    call_inverse(function_of(words, INVERSE), (head, words[WORK], *motion))
-    return status_of_place(words, q) if finite(tau, nv) else at.NOT_FINITE
+    status = call_inverse(function_of(words, INVERSE), (head, words[WORK], *motion))
+    if not finite(tau, nv):
+        return at.NOT_FINITE
+    return status if status != at.OK else status_of_place(words, q)
 
 
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
@@ -180,27 +182,52 @@ def forward_many(head, work, q, v, tau, wrenches, a):
     return first_wrong(words, q, v, tau, a)
 
 
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True, fastmath={"contract", "nsz", "arcp"})
-def many_on_lanes(head, work, q, v, third, result):
-    """Inverse or forward dynamics for rows of q, v and accelerations or efforts, LANES samples at a time."""
+@entry(
+    f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_M})",
+    nogil=True,
+    fastmath={"contract", "nsz", "arcp"},
+)
+def many_on_lanes(head, work, q, v, third, result, wrenches, pivot):
+    """Inverse or forward dynamics for rows of q, v and accelerations or efforts, LANES samples at a time.
+
+    Families that take wrenches (N, COUNT, 6) on lanes find them in the block behind the result and a mark.
+    Those that tell how near samples are to singular ones write pivot (N, 1) behind the wrenches. Others are
+    asked with wrenches (0, 0, 6) and pivot (0, 0).
+    """
     words = ints_at(head, HEAD_WORDS)
-    nq, nv = words[NQ], words[NV]
+    nq, nv, width = words[NQ], words[NV], 6 * words[COUNT]
     most = max(nv, words[EFFORTS])
     n = nq + nv + 2 * most
-    floats = window(work, 0, LANES * (n + 1))
+    floats = window(work, 0, LANES * (n + 1 + width + pivot.shape[1]))
     block = lanes_of(floats)
     floats[:] = 0.0
     given, found = window(block, nq + nv, most), window(block, nq + nv + most, most)
+    acting, told = tail(block, n + 1), tail(block, n + 1 + width)
+    loads = wrenches.reshape(wrenches.shape[0], width)
     for first in range(0, q.shape[0], LANES):
         gather(block, q, first, nq)
         gather(window(block, nq, nv), v, first, nv)
         gather(given, third, first, third.shape[1])
+        if width > 0:
+            gather(acting, loads, first, width)
         arguments = head, address_of(work), work.shape[0], first == 0
         status = call_on_lanes(words[CHOSEN], arguments)
         if status != at.OK:
             return status + 8 * first
         note_wrong(block, n)
         scatter(found, result, first, result.shape[1])
-    if nq == nv and finite(tail(floats, LANES * n), LANES):
-        return at.OK  # all is finite, and there is no quaternion
+        if pivot.shape[1] > 0:
+            scatter(told, pivot, first, pivot.shape[1])
+    if finite(window(floats, LANES * n, LANES), LANES):
+        return at.OK if nq == nv else first_misplaced(words, q)
     return first_wrong(words, q, v, third, result)
+
+
+@kernel
+def first_misplaced(words, q):
+    """Status of the first q with a bad quaternion."""
+    for s in range(q.shape[0]):
+        status = status_of_place(words, q[s])
+        if status != at.OK:
+            return status + 8 * s
+    return at.OK

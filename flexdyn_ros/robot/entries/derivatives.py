@@ -100,9 +100,13 @@ class DerivativeEntries(ObservedFunctions):
         """For the derivatives of inverse dynamics of a single state."""
         return self.new_head("mass", "slopes")
 
-    def on_lanes(self, name: str) -> Head:
-        """For batches of inverse or forward dynamics, by the C function of that name."""
-        return self.head(name, lambda: self.new_head(lanes=name, efforts=self.nu))
+    def on_lanes(self, name: str, names: tuple[str, ...] = ()) -> Head:
+        """For batches of inverse or forward dynamics, by the C function of that name, under wrenches on the
+        frames `names`."""
+        if not names:
+            return self.head(name, lambda: self.new_head(lanes=name, efforts=self.nu))
+        points = self.points(names)
+        return self.head((name, names), lambda: self.new_head(lanes=name, efforts=self.nu, frames=points))
 
     @shared_property
     def moving(self) -> Head:

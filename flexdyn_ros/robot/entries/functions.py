@@ -17,60 +17,83 @@ from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["EntryFunctions"]
+__all__ = ["DynamicsEntries", "EntryFunctions", "Points"]
 
+#: bodies (k,) and points in them, rows, as the kernels take the origins of frames
 Points = tuple[np.ndarray, np.ndarray]
+#: wrenches and pivots of entries that have none
+_NOTHING = np.zeros((0, 0, 6)), np.zeros((0, 0))
 
 
-class EntryFunctions(DerivativeEntries, DirectFunctions):
-    """A family all of whose verbs are entries over one address."""
+class DynamicsEntries(DerivativeEntries):
+    """A family whose entries have the C functions of inverse and forward dynamics too."""
+
+    #: functions on lanes take wrenches
+    loads_on_lanes = False
+    #: inverse dynamics on lanes tells of each sample how near it is to a singular one
+    tells_pivot = False
 
     # ---- rows of the verbs ----
 
     def inverse_dynamics_rows(
         self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
     ) -> None:
-        self._dynamics("inverse_dynamics", rows, ("q", "v", "a"), tau, wrenches)
+        data = {name: rows.take(name) for name in ("q", "v", "a")}
+        # 0, which is singular, where it is not told
+        pivot = np.zeros((rows.count, 1)) if self.tells_pivot else _NOTHING[1]
+        status = self._dynamics("inverse_on_lanes", data, rows, wrenches, tau, pivot)
+        self.refuse_efforts(status, data, pivot, tau, rows.shape)
 
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
-        self._dynamics("forward_dynamics", rows, ("q", "v", "tau"), a, wrenches)
+        data = {name: rows.take(name) for name in ("q", "v", "tau")}
+        status = self._dynamics("forward_on_lanes", data, rows, wrenches, a, _NOTHING[1])
+        if not status and self.checked:
+            status = self._without_unbalanced(data, wrenches, rows.shape, a)
+        if status:
+            explain_status(status, data)
+            self.warn_of_singular(a, data, rows.shape)
 
     def _dynamics(
         self,
-        verb: str,
+        on_lanes: str,
+        data: Mapping[str, np.ndarray],
         rows: Rows,
-        names: tuple[str, ...],
-        out: np.ndarray,
         wrenches: Mapping[str, object] | None,
-    ) -> None:
-        """One of the dynamics over all rows: on lanes, or one by one with wrenches and if interpreted."""
-        seeing = self.seeing(wrenches or ())
-        data = {name: rows.take(name) for name in names}
-        result = out.reshape(rows.count, self.nv)
-        on_lanes = verb.replace("dynamics", "on_lanes")
-        if self.takes_lanes(on_lanes, wrenches):
-            head = seeing.on_lanes(on_lanes)
+        out: np.ndarray,
+        pivot: np.ndarray,
+    ) -> int:
+        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one, with
+        wrenches that those do not take and if interpreted; the status."""
+        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
+        if not self.takes_lanes(on_lanes, wrenches):
+            run = seeing.required_efforts if on_lanes == "inverse_on_lanes" else seeing.accelerations
+            return run(data, seeing.points(names), wrench_rows(rows, wrenches), out)
+        head, extra = seeing.on_lanes(on_lanes, names), 6 * len(names) + pivot.shape[1]
+        beside = (wrench_rows(rows, wrenches), pivot) if extra else ()
 
-            def call(*arrays: np.ndarray) -> int:
-                return dynamics.many_on_lanes(head.address, seeing.work(PER_LANES), *arrays)
+        def call(*arrays: np.ndarray) -> int:
+            none = _NOTHING[len(beside) :]
+            return dynamics.many_on_lanes(head.address, seeing.work(PER_LANES, extra), *arrays, *none)
 
-            status = run_in_slices(call, [*data.values(), result])
-        else:
-            run = seeing.balances if verb == "inverse_dynamics" else seeing.accelerations
-            points = seeing.points(tuple(wrenches or ()))
-            status = run(data, points, wrench_rows(rows, wrenches), result)
-        if not status and verb == "forward_dynamics" and self.checked:
-            status = self._without_unbalanced(data, wrenches, rows.shape, result)
-        if status:
-            explain_status(status, data)
-            if verb == "inverse_dynamics":
-                warn_of_overflow(result, data, "inverse dynamics", rows.shape)
-            else:
-                self.warn_of_singular(result, data, rows.shape)
+        return run_in_slices(call, [*data.values(), out, *beside])
 
     def takes_lanes(self, name: str, wrenches: Mapping[str, object] | None) -> bool:
         """Whether batches go on lanes, by the C function of that name."""
-        return not wrenches and name in self.table and not numba.config.DISABLE_JIT
+        fits = self.loads_on_lanes or not wrenches
+        return fits and name in self.table and not numba.config.DISABLE_JIT
+
+    def refuse_efforts(
+        self,
+        status: int,
+        data: Mapping[str, np.ndarray],
+        pivot: np.ndarray,
+        tau: np.ndarray,
+        batch: tuple[int, ...],
+    ) -> None:
+        """Raise or warn where inverse dynamics at rows of q, v, a ended with a status, or has no answer."""
+        if status:
+            explain_status(status, data)
+            warn_of_overflow(tau, data, "inverse dynamics", batch)
 
     def _without_unbalanced(
         self,
@@ -93,6 +116,12 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         a[wrong] = np.nan
         return int(wrong.any())
 
+    def required_efforts(
+        self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
+    ) -> int:
+        """Efforts tau (N, nu) under wrenches at rows of q, v, a, one by one."""
+        return self.balances(data, points, wrenches, tau)
+
     def balances(
         self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
     ) -> int:
@@ -114,6 +143,10 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
             return dynamics.forward_many(head.address, self.work(), q, v, tau, w, a)
 
         return run_in_slices(call, [*data.values(), wrenches, a])
+
+
+class EntryFunctions(DynamicsEntries, DirectFunctions):
+    """A family all of whose verbs are entries over one address."""
 
     def partial(
         self,

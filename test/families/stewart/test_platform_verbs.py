@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -140,24 +144,63 @@ def test_wrenches_act_through_the_jacobian_of_their_frame(frame):
     np.testing.assert_allclose(change, expected, rtol=1e-9, atol=1e-8)
 
 
+def test_batches_take_wrenches_on_all_frames_at_once():
+    robot, rng = skew_robot(), np.random.default_rng(12)
+    n, names = 11, robot.frame_names
+    assert len(names) > 12
+    q = np.array([robot.random(rng) for _ in range(n)])
+    v, a, tau = rng.normal(size=(3, n, 6))
+    wrenches = {name: rng.normal(size=(n, 6)) * 100 for name in names}
+    load = sum(np.einsum("nij,ni->nj", robot.jacobian(q, name), w) for name, w in wrenches.items())
+    B, h, M = robot.actuation_matrix(q), robot.bias_forces(q, v), robot.mass_matrix(q)
+    found = robot.inverse_dynamics(q, v, a, wrenches)
+    expected = np.einsum("nij,nj->ni", M, a) + h - load
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(np.einsum("nij,nj->ni", B, found), expected, atol=1e-12 * scale)
+    accelerations = robot.forward_dynamics(q, v, 1e3 * tau, wrenches)
+    left = np.einsum("nij,nj->ni", M, accelerations) + h - load - 1e3 * np.einsum("nij,nj->ni", B, tau)
+    assert np.abs(left).max() < 1e-12 * scale
+
+
+INTERPRETED = """
+import json, warnings
+import numpy as np
+import flexdyn_ros
+robot, rng = flexdyn_ros.load("stewart_1t"), np.random.default_rng(1)
+q = np.array([robot.random(rng), robot.random(rng)])
+v, a = rng.normal(size=(2, 2, 6))
+loads = {"platform": rng.normal(size=(2, 6)), "leg_2_rod": rng.normal(size=6)}
+found = [robot.inverse_dynamics(q, v, a), robot.forward_dynamics(q, v, a), robot.mass_matrix(q)]
+found += [robot.inverse_dynamics(q, v, a, loads), robot.forward_dynamics(q, v, a, loads)]
+found += [robot.inverse_dynamics(q[0], v[0], a[0]), robot.forward_dynamics(q[0], v[0], a[0])]
+q[1, 2] = 0.0
+q[1, :2], q[1, 3:] = 0.0, (0, 0, 0, 1)
+warnings.simplefilter("ignore")
+flat = robot.inverse_dynamics(q, v, a)
+assert np.isnan(flat[1]).all() and np.isfinite(flat[0]).all()
+print(json.dumps(np.concatenate([x.ravel() for x in found]).tolist()))
+"""
+
+
+def test_interpreted_kernels_give_the_same_for_rows_and_wrenches():
+    results = []
+    for off in "01":
+        run = subprocess.run([sys.executable, "-c", INTERPRETED], capture_output=True, text=True, timeout=300,
+                             env={**os.environ, "NUMBA_DISABLE_JIT": off}, check=True)  # fmt: skip
+        results.append(np.array(json.loads(run.stdout)))
+    np.testing.assert_allclose(*results, rtol=1e-9)
+
+
 @pytest.mark.parametrize("spin", ["universal", "none"])
 def test_both_paths_for_axisymmetric_legs_agree(spin):
     """The closed form of section 4.1 and the general one are two pieces of code."""
-
-    from flexdyn_ros.families.stewart.kernels.entries import inverse_dynamics_many
-    from flexdyn_ros.families.stewart.packed import PackedPlatform
-    from flexdyn_ros.numerics.numbers.memory import PER_LANES, aligned
-
     robot = flexdyn_ros.load("stewart_1t", options={"formulation.leg_spin": spin})
     assert robot.functions.tables.axisymmetric
-    general = PackedPlatform(robot.functions.tables, plain=False)
+    general = robot.functions.open_to_parameters()
     rng = np.random.default_rng(7)
     q = np.array([robot.random(rng) for _ in range(50)])
     v, a = rng.normal(size=(2, 50, 6))
-    tau, pivot = np.empty((50, 6)), np.empty(50)
-    inverse_dynamics_many(
-        general.address, aligned(PER_LANES * (general.numbers + 32)), q, v, a, np.zeros((50, 6)), tau, pivot
-    )
+    tau = general.inverse_dynamics(q, v, a)
     np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau, rtol=1e-11)
     required = np.einsum("nij,nj->ni", robot.mass_matrix(q), a) + robot.bias_forces(q, v)
     np.testing.assert_allclose(np.einsum("nij,nj->ni", robot.actuation_matrix(q), tau), required, rtol=1e-9,

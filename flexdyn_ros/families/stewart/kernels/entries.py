@@ -1,9 +1,8 @@
-"""What Python may call for a platform: one entry per verb, for one sample or for many.
+"""C functions of the verbs of a platform (numerics/verbs/head.py), and entries of its legs.
 
-All take the address of the header (views.py). The `_one` entries use the robot's own work memory
-and keep the GIL, the `_many` entries get work memory and release it, as those of
-trees/rigid/kernels/entries.py do. They return status + 8 i with the index i of the first sample that is
-wrong, 0 if none is. load (N, 6) holds external wrenches as generalized forces.
+Efforts are the forces of the legs: M a + h = J^T tau + sum J^T w. Entries take the address of the header
+(views.py) and work memory, and return status + 8 i with the index i of the first sample that is wrong, 0 if
+none is.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
-from flexdyn_ros.numerics.numbers.vectors import LANES, element
+from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs.functions_of import dynamics, observers
-from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, ROBOT, SIZE
-from flexdyn_ros.numerics.verbs.samples import gather, scatter
+from flexdyn_ros.numerics.verbs.head import BODIES, COUNT, HEAD_WORDS, POINTS, ROBOT, SIZE
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
 from .kinematics import (
@@ -35,12 +33,11 @@ from .kinematics import (
     reaction_table,
 )
 from .pose import find_pose
-from .views import carve_platform, open_platform, own_work
+from .views import carve_platform, open_platform
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
 _T = "float64[:,:,::1]"
-_POINTS = f"int64[::1], {_M}, {_T}"
 
 #: a system whose smallest pivot is below this part of the largest is looked at by its singular values
 SUSPICIOUS_PIVOT = 1e-3
@@ -69,116 +66,98 @@ def is_finite6(x):
     return s == 0.0
 
 
+# ---- dynamics ----
+
+
 @kernel(forceinline=True)
-def fits(q, v, x, y):
-    """True if q has 7 and v, x, y have 6 numbers."""
-    return q.shape[0] == 7 and v.shape[0] == 6 and x.shape[0] == 6 and y.shape[0] == 6
+def add_loads(model, q, bodies, points, wrenches, force):
+    """force (6,) += sum J^T w of wrenches (k, 6) at points (k, 3) of bodies (k,)."""
+    for i in range(bodies.shape[0]):
+        p = points[i]
+        load_of_wrench(model, q, bodies[i], p[0], p[1], p[2], wrenches[i], force)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
-def inverse_dynamics_one(address, q, v, a, tau):
-    """tau of J^T tau = M a + h."""
-    if not fits(q, v, a, tau):
-        return at.BAD_SHAPE
-    data = own_work(address)
+@kernel(forceinline=True)
+def load_of_frames(words, model, q, wrenches, force):
+    """force (6,) = sum J^T w of wrenches (6 COUNT,) at the frames of a head."""
+    k = words[COUNT]
+    bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], 3 * k).reshape(k, 3)
+    for i in range(6):
+        force[i] = 0.0
+    add_loads(model, q, bodies, points, wrenches.reshape(k, 6), force)
+
+
+@callback(table.ready.signature)
+def ready(head, work):
+    """Nothing to make ready: work memory keeps nothing between calls."""
+    return 0
+
+
+@callback(table.load.signature)
+def load(head, work, q, k, bodies, points, wrenches, force):
+    """force (6,) += sum J^T w."""
+    bodies, points = ints_at(bodies, k), floats_at(points, 3 * k).reshape(k, 3)
+    model = open_platform(ints_at(head, HEAD_WORDS)[ROBOT])
+    wrenches = floats_at(wrenches, 6 * k).reshape(k, 6)
+    add_loads(model, floats_at(q, 7), bodies, points, wrenches, floats_at(force, 6))
+    return 0
+
+
+@callback(table.inverse.signature)
+def inverse(head, work, q, v, a, tau):
+    """tau of J^T tau = M a + h, NaN where the Jacobian is singular; SINGULAR where somebody must look at it
+    first."""
+    words = ints_at(head, HEAD_WORDS)
+    model, data = open_platform(words[ROBOT]), carve_platform(floats_at(work, words[SIZE]))
     load = window(data.x, 18, 6)
     for i in range(6):
         load[i] = 0.0
-    pivot = drive_forces(open_platform(address), data, q, v, a, load, tau)
-    if not is_finite6(tau):
-        return at.NOT_FINITE
-    if pivot < SUSPICIOUS_PIVOT:
-        return at.SINGULAR
-    return status_of_pose(q)
-
-
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
-def forward_dynamics_one(address, q, v, tau, a):
-    """a = M^-1 (J^T tau - h)."""
-    if not fits(q, v, tau, a):
-        return at.BAD_SHAPE
-    data = own_work(address)
-    load = window(data.x, 18, 6)
+    q, v, a, tau = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(tau, 6)
+    pivot = drive_forces(model, data, q, v, a, load, tau)
     for i in range(6):
-        load[i] = 0.0
-    pose_acceleration(open_platform(address), data, q, v, tau, load, a)
-    if not is_finite6(a):
-        return at.NOT_FINITE
-    return status_of_pose(q)
+        tau[i] = select(less(SINGULAR_PIVOT, pivot), tau[i], np.nan)
+    return select(less(pivot, SUSPICIOUS_PIVOT), at.SINGULAR, at.OK)
 
 
-@entry(f"int64(int64, {_V}, {_M})")
-def mass_matrix_one(address, q, M):
-    """M(q)."""
-    if q.shape[0] != 7 or M.shape[0] != 6 or M.shape[1] != 6:
-        return at.BAD_SHAPE
-    status = status_of_pose(q)
-    if status == at.OK:
-        inertia_matrix(open_platform(address), q, M.reshape(36))
-    return status
-
-
-@kernel
-def first_wrong(q, result):
-    """Status of the first sample with a bad pose or a result that is not finite."""
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status == at.OK and not is_finite6(result[s]):
-            status = at.NOT_FINITE
-        if status != at.OK:
-            return status + 8 * s
+@callback(table.forward.signature)
+def forward(head, work, q, v, tau, wrenches, a):
+    """a = M^-1 (J^T tau + sum J^T w - h)."""
+    words = ints_at(head, HEAD_WORDS)
+    model, data = open_platform(words[ROBOT]), carve_platform(floats_at(work, words[SIZE]))
+    q, load = floats_at(q, 7), window(data.x, 18, 6)
+    load_of_frames(words, model, q, floats_at(wrenches, 6 * words[COUNT]), load)
+    pose_acceleration(model, data, q, floats_at(v, 6), floats_at(tau, 6), load, floats_at(a, 6))
     return at.OK
 
 
 @kernel(forceinline=True)
-def block_of(work):
-    """A block of lanes for q, v, two more of six and a result of seven numbers; the rest of the memory."""
-    return lanes_of(window(work, 0, 32 * LANES)), carve_platform(lanes_of(tail(work, 32 * LANES)))
+def parts_of(words, floats):
+    """q, v, accelerations or efforts, result and pivot of a block of lanes at the beginning of work memory;
+    the loads of its wrenches, and work memory."""
+    width = 6 * words[COUNT]
+    block, data = lanes_of(floats), carve_platform(lanes_of(tail(floats, LANES * (27 + width))))
+    q, load = window(block, 0, 7), window(data.x, 18, 6)
+    load_of_frames(words, open_platform(words[ROBOT]), q, window(block, 26, width), load)
+    six = window(block, 7, 6), window(block, 13, 6), window(block, 19, 6)
+    return q, six[0], six[1], six[2], window(block, 26 + width, 1), load, data
 
 
-@kernel(forceinline=True)
-def parts_of(block):
-    """Rows of a block of lanes: those of q, of three of six numbers, and of a result of six."""
-    six = window(block, 7, 6), window(block, 13, 6), window(block, 19, 6), window(block, 25, 6)
-    return window(block, 0, 7), six[0], six[1], six[2], six[3]
+@callback(table.LANES_SIGNATURE)
+def inverse_on_lanes(head, work, numbers, is_first):
+    """tau of J^T tau = M a + h - sum J^T w, and its pivot, of a block of lanes."""
+    words = ints_at(head, HEAD_WORDS)
+    q, v, a, tau, pivot, load, data = parts_of(words, floats_at(work, numbers))
+    pivot[0] = drive_forces(open_platform(words[ROBOT]), data, q, v, a, load, tau)
+    return at.OK
 
 
-@kernel
-def gather_all(block, first, q, v, x, load):
-    """Rows of a block of lanes."""
-    pose, moved, third, loads, _ = parts_of(block)
-    gather(pose, q, first, 7)
-    gather(moved, v, first, 6)
-    gather(third, x, first, 6)
-    gather(loads, load, first, 6)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M}, {_V})", nogil=True)
-def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
-    """tau of J^T tau = M a + h - load for rows; pivot (N,): nearness to a singular Jacobian."""
-    model = open_platform(address)
-    block, data = block_of(work)
-    for first in range(0, q.shape[0], LANES):
-        gather_all(block, first, q, v, a, load)
-        pose, moved, asked, loads, found = parts_of(block)
-        block[31] = drive_forces(model, data, pose, moved, asked, loads, found)
-        scatter(found, tau, first, 6)
-        for k in range(min(LANES, q.shape[0] - first)):
-            pivot[first + k] = element(block[31], k)
-    return first_wrong(q, tau)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M})", nogil=True)
-def forward_dynamics_many(address, work, q, v, tau, load, a):
-    """a = M^-1 (J^T tau + load - h) for rows."""
-    model = open_platform(address)
-    block, data = block_of(work)
-    for first in range(0, q.shape[0], LANES):
-        gather_all(block, first, q, v, tau, load)
-        pose, moved, forces, loads, found = parts_of(block)
-        pose_acceleration(model, data, pose, moved, forces, loads, found)
-        scatter(found, a, first, 6)
-    return first_wrong(q, a)
+@callback(table.LANES_SIGNATURE)
+def forward_on_lanes(head, work, numbers, is_first):
+    """a = M^-1 (J^T tau + sum J^T w - h) of a block of lanes."""
+    words = ints_at(head, HEAD_WORDS)
+    q, v, tau, a, _, load, data = parts_of(words, floats_at(work, numbers))
+    pose_acceleration(open_platform(words[ROBOT]), data, q, v, tau, load, a)
+    return at.OK
 
 
 # ---- legs and frames ----
@@ -219,18 +198,6 @@ def reactions_many(address, q, v, a, tau, table):
     return at.OK
 
 
-@entry(f"int64(int64, {_M}, {_POINTS}, {_M})", nogil=True)
-def load_many(address, q, bodies, points, wrenches, load):
-    """load (N, 6) = sum J^T w of wrenches (N, k, 6) at points (k, 3) of bodies (k,)."""
-    model = open_platform(address)
-    for s in range(q.shape[0]):
-        load[s, :] = 0.0
-        for i in range(bodies.shape[0]):
-            p = points[i]
-            load_of_wrench(model, q[s], bodies[i], p[0], p[1], p[2], wrenches[s, i], load[s])
-    return at.OK
-
-
 @entry(f"int64(int64, {_V}, {_M}, {_M}, int64[::1], {_V})", nogil=True)
 def find_pose_many(address, work, lengths, q, iterations, residual):
     """Move the poses q (N, 7) to those with the lengths (N, 6)."""
@@ -250,19 +217,18 @@ def find_pose_many(address, work, lengths, q, iterations, residual):
 
 @kernel
 def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
-    """out (6,) = M a + h - J^T tau - sum J^T w, in the number type of the work arrays."""
+    """out (6,) = M a + h - J^T tau - sum J^T w, tau (6,) or (0,), in the number type of the work arrays."""
     model, data = open_platform(address), carve_platform(work)
     W, load = window(data.x, 0, 6), window(data.x, 6, 6)
     required_wrench(model, q, v, a, 1.0, data.J, W)
     for i in range(6):
         load[i] = 0.0
-    for i in range(bodies.shape[0]):
-        p = points[i]
-        load_of_wrench(model, q, bodies[i], p[0], p[1], p[2], wrenches[i], load)
+    add_loads(model, q, bodies, points, wrenches, load)
     for i in range(6):
         s = W[i] - load[i]
-        for k in range(6):
-            s -= data.J[6 * k + i] * tau[k]
+        if tau.shape[0] > 0:
+            for k in range(6):
+                s -= data.J[6 * k + i] * tau[k]
         out[i] = s
 
 
@@ -275,7 +241,7 @@ def displace(address, q, r, out):
 
 
 @kernel
-def ready(address, work):
+def prepare(address, work):
     """Nothing to make ready: work memory keeps nothing between calls."""
 
 
@@ -289,17 +255,6 @@ def state_of_pose(address, q):
 def mass(address, work, q, M):
     """M(q)."""
     inertia_matrix(open_platform(address), q, M.reshape(36))
-
-
-@kernel
-def inverse(address, work, q, v, a, tau):
-    """tau of J^T tau = M a + h; NaN where the Jacobian is singular."""
-    data = carve_platform(work)
-    for i in range(6):
-        data.x[18 + i] = 0.0
-    pivot = drive_forces(open_platform(address), data, q, v, a, window(data.x, 18, 6), tau)
-    for i in range(6):
-        tau[i] = select(less(SINGULAR_PIVOT, pivot), tau[i], np.nan)
 
 
 @kernel
@@ -368,23 +323,19 @@ def actuation(head, work, q, v, out):
     return 0
 
 
-@callback(table.inverse.signature)
-def inverse_of(head, work, q, v, a, tau):
-    """See numerics/table.py."""
-    words = ints_at(head, HEAD_WORDS)
-    state = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
-    inverse(words[ROBOT], floats_at(work, words[SIZE]), state[0], state[1], state[2], floats_at(tau, 6))
-    return 0
-
-
 functions = {
-    "inverse": inverse_of,
     "bias": bias,
     "actuation": actuation,
+    "ready": ready,
+    "load": load,
+    "inverse": inverse,
+    "forward": forward,
+    "inverse_on_lanes": inverse_on_lanes,
+    "forward_on_lanes": forward_on_lanes,
     **observers(
         __name__,
         sizes=sizes,
-        prepare=ready,
+        prepare=prepare,
         status_of_q=state_of_pose,
         mass=mass,
         terms=terms,
@@ -394,11 +345,5 @@ functions = {
         jacobian=jacobian,
         displace=displace,
     ),
-    **dynamics(__name__, ready, displace, balance),
-}
-#: single states
-singles = {
-    "inverse_dynamics": inverse_dynamics_one,
-    "forward_dynamics": forward_dynamics_one,
-    "mass_matrix": mass_matrix_one,
+    **dynamics(__name__, prepare, displace, balance),
 }

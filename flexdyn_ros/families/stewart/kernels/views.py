@@ -16,8 +16,8 @@ from flexdyn_ros.numerics.compiling.windows import window
 
 LEGS = 6
 #: int64 words of the header that an address points to
-PLATFORM_HEADER = 4
-UNIVERSAL, AXISYMMETRIC, NUMBERS, PLATFORM_WORK = range(PLATFORM_HEADER)
+PLATFORM_HEADER = 3
+UNIVERSAL, AXISYMMETRIC, NUMBERS = range(PLATFORM_HEADER)
 
 # places in the array of numbers
 GRAVITY = 0  # (3) acceleration of free fall, world axes [m/s2]
@@ -87,9 +87,3 @@ def open_platform(address):
 def carve_platform(w):
     """PlatformData whose arrays are consecutive pieces of w (WORK_NUMBERS,)."""
     return PlatformData(window(w, 0, 36), window(w, 36, 42), window(w, 78, 36), window(w, 114, 24))
-
-
-@kernel(forceinline=True)
-def own_work(address):
-    """The robot's own work memory, for entries that keep the GIL."""
-    return carve_platform(floats_at(ints_at(address, PLATFORM_HEADER)[PLATFORM_WORK], WORK_NUMBERS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -120,22 +120,37 @@ class LagrangianTreeFunctions(TreeFunctions):
         self.path = LagrangianPath(self.tree.model, bent)
 
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        if self.direct:
+            super().mass_matrix_rows(rows, M)
+            return
         M[...] = self.path.mass_matrix(**self._checked(rows, "q"))
 
     def bias_terms_rows(self, rows: Rows) -> np.ndarray:
         return self.path.terms(**self._checked(rows, "q", "v"))
 
-    def _dynamics(
-        self,
-        verb: str,
-        rows: Rows,
-        names: tuple[str, ...],
-        out: np.ndarray,
-        wrenches: Mapping[str, object] | None,
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
     ) -> None:
-        data = self._checked(rows, *names)
-        load = self.generalized(data["q"], rows, wrenches)
-        out[...] = getattr(self.path, verb)(*data.values(), load)
+        if self.direct:
+            super().inverse_dynamics_rows(rows, wrenches, tau)
+            return
+        self._by_path(self.path.inverse_dynamics, self._checked(rows, "q", "v", "a"), rows, wrenches, tau)
+
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
+        if self.direct:
+            super().forward_dynamics_rows(rows, wrenches, a)
+            return
+        self._by_path(self.path.forward_dynamics, self._checked(rows, "q", "v", "tau"), rows, wrenches, a)
+
+    def _by_path(
+        self,
+        dynamics: Callable[..., np.ndarray],
+        data: Mapping[str, np.ndarray],
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        out: np.ndarray,
+    ) -> None:
+        out[...] = dynamics(*data.values(), self.generalized(data["q"], rows, wrenches))
         warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
 
     def partial(

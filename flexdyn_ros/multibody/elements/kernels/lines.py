@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 from numba.extending import overload
 
@@ -247,10 +245,8 @@ DRIVE = law_of(drive, DRIVE_NUMBERS)
 SWINGING_MASSES = inertia_of(swinging_masses, DRIVE_NUMBERS)
 
 #: the C functions of all of these, for whoever compiles them beforehand
-functions = SimpleNamespace(
-    **{
-        one.function.__name__: one
-        for each in (SPRING, TORSION_SPRING, DRIVE, SWINGING_MASSES)
-        for one in (each.plain, each.lanes, each.tangents)
-    }
-)
+functions = {
+    one.function.__name__: one
+    for each in (SPRING, TORSION_SPRING, DRIVE, SWINGING_MASSES)
+    for one in (each.plain, each.lanes, each.tangents)
+}

@@ -1,4 +1,0 @@
-"""Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""
-
-#: what few people call and what takes long
-RARE = ("forces.report",)
