@@ -6,14 +6,12 @@ the exact kinematics of their mounts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 
 from flexdyn_ros.families.wheeled.kernels.tree_wheels import tree_wheels_many
 from flexdyn_ros.families.wheeled.robot import MobileFunctions
-from flexdyn_ros.robot.arguments import Rows
 
 
 class ArticulatedMobileFunctions(MobileFunctions):
@@ -23,14 +21,6 @@ class ArticulatedMobileFunctions(MobileFunctions):
     def by_mass_matrix(self) -> bool:  # type: ignore[override]
         """True: the recursion of the tree knows no wheels."""
         return True
-
-    def inverse_dynamics_rows(
-        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
-    ) -> None:
-        super().inverse_dynamics_rows(rows, wrenches, tau)
-        if self.takes_lanes("inverse_on_lanes", wrenches):
-            # those of the tree alone
-            tau -= self.look(self.looking("push"), rows)
 
     def _wheels_many(
         self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray

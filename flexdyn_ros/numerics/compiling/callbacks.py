@@ -63,9 +63,9 @@ class Callback:
         return compiled.address, compiled
 
 
-def callback(signature: str) -> Callable[[Callable], Callback]:
-    """Decorate a function that the fixed steps call through its address."""
-    return lambda function: Callback(function, signature)
+def callback(signature: str, **options) -> Callable[[Callable], Callback]:
+    """Decorate a function that others call through its address."""
+    return lambda function: Callback(function, signature, **options)
 
 
 # ---- the address of an array, and the call of an address, inside kernels ----

@@ -9,20 +9,17 @@ from flexdyn_ros.numerics.compiling.compiler import apart, inlined
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
-from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, lanes_of, tangents_of
-from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS, LANES
+from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
+from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
 from flexdyn_ros.numerics.table import LANES_SIGNATURE, ROWS
 
 from .head import BODIES, COUNT, EFFORTS, HEAD_WORDS, NQ, NV, POINTS, RESULTS, ROBOT, SIZE, TANGENTS, WIDTH
+from .samples import FAST, open_lanes
 
 __all__ = ["dynamics", "functions_of", "observers", "work_numbers"]
 
 _Functions = list[Callable]
 _WIDTH = PER_TANGENTS
-
-
-#: what the compiler may do with lanes of a batch: a b + c in one rounding, signs of zeros, 1/x
-_FAST = {"contract", "nsz", "arcp"}
 
 
 def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
@@ -86,7 +83,7 @@ def functions_of(
     made |= _named(module, [*rows, _load(load, point)])
     on_lanes = {"inverse_on_lanes": _answering(module, inverse), "forward_on_lanes": forward}
     lanes = [_on_lanes(prepare, *named) for named in on_lanes.items()]
-    return made | _named(module, lanes, LANES_SIGNATURE, fastmath=_FAST)
+    return made | _named(module, lanes, LANES_SIGNATURE, fastmath=FAST)
 
 
 def observers(
@@ -391,16 +388,10 @@ def _on_lanes(prepare: Callable, name: str, run: Callable) -> Callable:
 
     def on_lanes(head, work, numbers, is_first):
         words = ints_at(head, HEAD_WORDS)
-        robot, nq, nv = words[ROBOT], words[NQ], words[NV]
-        most = max(nv, words[EFFORTS])
-        n = nq + nv + 2 * most
-        floats = floats_at(work, numbers)
-        block, memory = lanes_of(window(floats, 0, LANES * (n + 1))), lanes_of(tail(floats, LANES * (n + 1)))
+        q, v, given, found, memory = open_lanes(words, work, numbers)
         if is_first != 0:
-            prepare(robot, memory)
-        x, xd = window(block, 0, nq), window(block, nq, nv)
-        given, found = window(block, nq + nv, nv), window(block, nq + nv + most, nv)
-        return run(robot, memory, x, xd, given, found)
+            prepare(words[ROBOT], memory)
+        return run(words[ROBOT], memory, q, v, given, window(found, 0, words[NV]))
 
     on_lanes.__name__ = name
     return on_lanes

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.memory import ints_at
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
+
+from .head import EFFORTS, NQ, NV
+
+#: what the compiler may do with lanes of a batch: a b + c in one rounding, signs of zeros, 1/x
+FAST = {"contract", "nsz", "arcp"}
 
 #: bits of the exponent of a float64, all of which infinities and NaN have
 EXPONENT = 0x7FF0000000000000
@@ -61,6 +68,26 @@ def scatter(block, rows, first, n):
         for k in range(rows.shape[0] - first):
             for i in range(n):
                 rows[first + k, i] = element(block[i], k)
+
+
+@kernel(forceinline=True)
+def open_lanes(words, work, numbers):
+    """Of work memory of so many float64 numbers: q, v, what is given, and the result of a block of lanes, and
+    work memory on lanes; words: of a head."""
+    nq, nv = words[NQ], words[NV]
+    most = max(nv, words[EFFORTS])
+    size = LANES * (nq + nv + 2 * most + 1)
+    floats = floats_at(work, numbers)
+    block, memory = lanes_of(window(floats, 0, size)), lanes_of(tail(floats, size))
+    given, found = window(block, nq + nv, most), window(block, nq + nv + most, most)
+    return window(block, 0, nq), window(block, nq, nv), given, found, memory
+
+
+@kernel(forceinline=True)
+def floats_of_lanes(words, work, numbers):
+    """The work memory of `open_lanes` as float64 numbers."""
+    size = LANES * (words[NQ] + words[NV] + 2 * max(words[NV], words[EFFORTS]) + 1)
+    return tail(floats_at(work, numbers), size)
 
 
 @kernel

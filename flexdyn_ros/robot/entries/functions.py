@@ -104,14 +104,18 @@ class DynamicsEntries(DerivativeEntries):
     ) -> int:
         """Make rows of accelerations NaN that do not balance the efforts; whether there are any."""
         q, v, tau = data.values()
+        if self.nu != self.nv:
+            tau = np.einsum("nij,nj->ni", self.robot.actuation_matrix(q), tau)
         loads = {name: np.asarray(w, dtype=float) for name, w in (wrenches or {}).items()}
         rows = {name: np.broadcast_to(w, (*batch, 6)).reshape(len(q), 6) for name, w in loads.items()}
         still = np.zeros_like(v)
         sizes = np.maximum(
             np.abs(tau).max(axis=1, initial=0.0),
-            np.abs(self.robot.inverse_dynamics(q, v, still, rows) - tau).max(axis=1, initial=0.0),
+            np.abs(self.robot.inverse_dynamics(q, v, still, rows)[:, : self.nv] - tau).max(
+                axis=1, initial=0.0
+            ),
         )
-        left = np.abs(self.robot.inverse_dynamics(q, v, a, rows) - tau).max(axis=1, initial=0.0)
+        left = np.abs(self.robot.inverse_dynamics(q, v, a, rows)[:, : self.nv] - tau).max(axis=1, initial=0.0)
         wrong = ~(left <= dynamics.UNBALANCED * sizes)
         a[wrong] = np.nan
         return int(wrong.any())
@@ -120,7 +124,10 @@ class DynamicsEntries(DerivativeEntries):
         self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
     ) -> int:
         """Efforts tau (N, nu) under wrenches at rows of q, v, a, one by one."""
-        return self.balances(data, points, wrenches, tau)
+        own = np.empty((len(tau), self.nv))
+        status = self.balances(data, points, wrenches, own)
+        tau[:, : self.nv], tau[:, self.nv :] = own, 0.0
+        return status
 
     def balances(
         self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray

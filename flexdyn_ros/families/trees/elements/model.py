@@ -223,14 +223,18 @@ class PackedElements:
         self._header.put(words)
         #: rows of the elements, as kernels see them
         self.table = table
-        self._own = {**verbs.layer, **(verbs.heavy if self._heavy else {}), **steps.layer}
+        self._own = {**verbs.layer, **steps.layer}
+        if self._heavy:
+            self._own |= verbs.heavy
+        elif "forward" in inner:
+            self._own |= verbs.massless
         if driven:
             self._own |= verbs.driven | steps.driven
         alone = {name: x for name, x in inner.items() if name not in _OF_THE_TREE_ALONE}
         #: the table of the tree, wrapped by the functions of the elements
         self.wrapped = Table({**alone, **self._own}, inner, self.open)
         #: numbers of work memory that the kernels take
-        self.numbers = base.numbers + layout.room_size(len(elements), m.nv)
+        self.numbers = base.numbers + layout.room_size(len(elements), m.nv) + 2 * driven
 
     def coordinates(self, q: np.ndarray) -> np.ndarray:
         """Lengths and angles (n,) of all elements, by kernels that are interpreted: to compile them takes
@@ -247,6 +251,8 @@ class PackedElements:
         if "slopes" in names:
             self._header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
+        if {*names} & {"inverse_on_lanes", "forward_on_lanes"}:
+            self.provide_laws("lanes", layout.LAW_ON_LANES, layout.INERTIA_ON_LANES)
         if not self._own.keys().isdisjoint(names):
             self.provide_parts()
 

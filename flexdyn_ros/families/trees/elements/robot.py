@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.actuation import with_actuation
-from flexdyn_ros.families.trees.elements.kernels import verbs, views
+from flexdyn_ros.families.trees.elements.kernels import verbs
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
     PackedElements,
@@ -23,19 +23,17 @@ from flexdyn_ros.families.trees.elements.model import (
 )
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
-from flexdyn_ros.numerics.numbers.memory import aligned
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
-from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers
+from flexdyn_ros.robot.arguments import Rows, check_out, numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import CylinderStates, ElementStates, Equilibrium, Loads, PositionLimits
-from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 #: what robots with elements have beside the rest
 OFFERS = ("elements", "element_names", "element_forces", "cylinder_states")
@@ -227,21 +225,6 @@ class ElementTreeFunctions(TreeFunctions):
         limits[0] = np.where(limits[0] > 0.0, limits[0], np.inf)
         return limits
 
-    def _push(self, rows: Rows) -> np.ndarray:
-        """Generalized force (N, nv) of all elements at rows of q, v and, where they are given, efforts, less
-        what their masses take at accelerations a, where these are given."""
-        q, v = rows.take("q"), rows.take("v")
-        a = rows.take("a") if "a" in rows.names else np.zeros_like(v)
-        tau = rows.take("tau") if "tau" in rows.names else np.empty((rows.count, 0))
-        force, size = np.empty((rows.count, self.nv)), (self.packed.numbers, self.nq, self.nv, tau.shape[1])
-        self.packed.provide_laws("lanes", views.LAW_ON_LANES, views.INERTIA_ON_LANES)
-
-        def call(*arrays: np.ndarray) -> int:
-            return verbs.push_many(self.address, aligned(views.push_numbers(*size)), *arrays)
-
-        run_in_slices(call, [q, v, a, tau, force])
-        return force
-
     @cached_property
     def by_mass_matrix(self) -> bool:  # type: ignore[override]
         """True also where elements have mass, which couples bodies that are not parent and child."""
@@ -275,31 +258,6 @@ class ElementTreeFunctions(TreeFunctions):
         motion = {name: (x.reshape(*rows.shape, size), size) for name, (x, size) in given.items()}
         loads = {name: w.reshape(*rows.shape, 6) for name, w in acting.items()}
         return self.inner.loads_rows(rows_with_wrenches(loads, **motion), loads, stations)
-
-    def inverse_dynamics_rows(
-        self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
-    ) -> None:
-        tau[:, self.nv :] = 0.0
-        own = np.empty((rows.count, self.nv))
-        if numba.config.DISABLE_JIT:
-            data, seeing = {name: rows.take(name) for name in ("q", "v", "a")}, self.seeing(wrenches or ())
-            points = seeing.points(tuple(wrenches or ()))
-            explain_status(seeing.balances(data, points, wrench_rows(rows, wrenches), own), data)
-            tau[:, : self.nv] = own
-            return
-        self.inner.inverse_dynamics_rows(rows, wrenches, own)
-        tau[:, : self.nv] = own - self._push(rows)
-
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
-        data = {name: rows.take(name) for name in ("q", "v", "tau")}
-        self.check(data)
-        force = data["tau"][:, : self.nv] + self._push(rows)
-        # a single state stays one, so that what is wrong with it is raised
-        given = {"q": (data["q"], self.nq), "v": (data["v"], self.nv), "tau": (force, self.nv)}
-        motion = {name: (x.reshape(*rows.shape, size), size) for name, (x, size) in given.items()}
-        flat = flat_wrenches(rows, wrenches) or {}
-        loads = {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
-        self.inner.forward_dynamics_rows(rows_with_wrenches(loads, **motion), loads, a)
 
     @cached_property
     def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:  # type: ignore[override]

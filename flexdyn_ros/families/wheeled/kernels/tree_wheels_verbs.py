@@ -11,9 +11,12 @@ from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.table import call_balance, call_observe
+from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
+from flexdyn_ros.numerics.table import call_balance, call_observe, call_on_lanes
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
 from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, ROBOT, SIZE, TANGENTS
+from flexdyn_ros.numerics.verbs.samples import FAST, floats_of_lanes, open_lanes
 
 from .tree_wheels import (
     OWN_SLOPES,
@@ -77,17 +80,30 @@ def all_slopes(head, work, q, v, a, tau, wrenches, out):
     return 0
 
 
-@callback(table.mass.signature)
-def push(head, work, q, v, out):
-    """What wheels and the hubs' weight do (nv,)."""
+@callback(table.LANES_SIGNATURE, fastmath=FAST)
+def inverse_on_lanes(head, work, numbers, is_first):
+    """M a + h (nv,) of a block of lanes; wheels sample by sample. Work memory is made ready each time, since
+    wheels use it too."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
     header = wheeled_header(address)
-    memory, rows, wrench, _ = room_of(address, floats_at(work, words[SIZE]))
-    force = floats_at(out, header[NV])
-    wheels_push(address, memory, floats_at(q, header[NQ]), floats_at(v, header[NV]), rows, wrench, force)
-    weigh_hubs(address, force)
-    return 0
+    nq, nv = header[NQ], header[NV]
+    inner = inner_function(header, table.INVERSE + table.ON_LANES)
+    status = call_on_lanes(inner, (head, work, numbers, 1))
+    q, v, _, found, _ = open_lanes(words, work, numbers)
+    floats = floats_of_lanes(words, work, numbers)
+    place, speed = window(floats, 0, nq), window(floats, nq, nv)
+    memory, rows, wrench, force = room_of(address, tail(floats, nq + nv))
+    for k in range(LANES):
+        for i in range(nq):
+            place[i] = element(q[i], k)
+        for i in range(nv):
+            speed[i] = element(v[i], k)
+        wheels_push(address, memory, place, speed, rows, wrench, force)
+        weigh_hubs(address, force)
+        for i in range(nv):
+            found[i] = with_element(found[i], k, element(found[i], k) - force[i])
+    return status
 
 
 @callback(table.mass.signature)
@@ -125,4 +141,10 @@ def energy(head, work, q, v, out):
     return 0
 
 
-layer = {"balance": balance, "slopes": all_slopes, "push": push, "bias_terms": bias_terms, "energy": energy}
+layer = {
+    "balance": balance,
+    "slopes": all_slopes,
+    "inverse_on_lanes": inverse_on_lanes,
+    "bias_terms": bias_terms,
+    "energy": energy,
+}

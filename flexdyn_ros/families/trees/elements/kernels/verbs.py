@@ -12,17 +12,23 @@ from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE
 from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
-from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
-from flexdyn_ros.numerics.numbers.memory import lanes_of
-from flexdyn_ros.numerics.numbers.vectors import LANES
-from flexdyn_ros.numerics.table import call_accelerate, call_balance, call_exert, call_observe, call_ready
+from flexdyn_ros.numerics.table import (
+    call_accelerate,
+    call_balance,
+    call_exert,
+    call_forward,
+    call_observe,
+    call_on_lanes,
+    call_ready,
+)
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
 from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, RESULTS, ROBOT, SIZE, TANGENTS, function_of
-from flexdyn_ros.numerics.verbs.samples import finite, gather, scatter
+from flexdyn_ros.numerics.verbs.samples import FAST, finite, open_lanes
 
 from . import parts
 from .views import (
@@ -303,39 +309,65 @@ def mass(head, work, q, v, out):
     return 0
 
 
-# ---- entries ----
-
-_V, _M = "float64[::1]", "float64[:,::1]"
+# ---- on lanes; work memory is made ready each time, since elements use it too ----
 
 
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M})", nogil=True, fastmath={"contract", "nsz", "arcp"})
-def push_many(address, work, q, v, a, tau, out):
-    """Generalized forces (N, nv) of all elements at rows of q, v, driven by efforts tau (N, nu) or none
-    (N, 0), less what their masses take at accelerations a (N, nv); LANES samples at a time."""
-    nq, nv, nu = q.shape[1], v.shape[1], tau.shape[1]
-    work[:] = 0.0
-    n = nq + 3 * nv + nu
-    block, memory = lanes_of(window(work, 0, LANES * n)), lanes_of(tail(work, LANES * n))
-    place, speed = window(block, 0, nq), window(block, nq, nv)
-    rate, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
-    efforts = window(block, nq + 3 * nv, nu)
-    for first in range(0, q.shape[0], LANES):
-        gather(place, q, first, nq)
-        gather(speed, v, first, nv)
-        gather(rate, a, first, nv)
-        gather(efforts, tau, first, nu)
-        for i in range(nv):
-            found[i] = 0.0 * place[0]
-        push(address, memory, place, speed, efforts, LAW_ON_LANES, found)
-        weigh(address, memory, place, speed, rate, 1.0, INERTIA_ON_LANES, found)
-        scatter(found, out, first, nv)
-    return OK
+@callback(table.LANES_SIGNATURE, fastmath=FAST)
+def inverse_on_lanes(head, work, numbers, is_first):
+    """M a + h (nv,) of a block of lanes; efforts of what is driven are 0."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = header_of(address)
+    inner = inner_function(header, table.INVERSE + table.ON_LANES)
+    status = call_on_lanes(inner, (head, work, numbers, 1))
+    q, v, a, found, own = open_lanes(words, work, numbers)
+    force = room_of(address, own)[3]
+    for i in range(header[views.NV]):
+        force[i] = 0.0 * q[0]
+    push(address, own, q, v, window(a, 0, 0), LAW_ON_LANES, force)
+    weigh(address, own, q, v, a, 1.0, INERTIA_ON_LANES, force)
+    for i in range(header[views.NV]):
+        found[i] -= force[i]
+    return status
+
+
+@callback(table.LANES_SIGNATURE, fastmath=FAST)
+def forward_on_lanes(head, work, numbers, is_first):
+    """a (nv,) of a block of lanes under efforts (nu,): what massless elements do are forces on the tree."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = header_of(address)
+    q, v, tau, _, own = open_lanes(words, work, numbers)
+    force = room_of(address, own)[3]
+    for i in range(header[views.NV]):
+        force[i] = 1.0 * tau[i]
+    push(address, own, q, v, tau, LAW_ON_LANES, force)
+    for i in range(header[views.NV]):
+        tau[i] = force[i]
+    inner = inner_function(header, table.FORWARD + table.ON_LANES)
+    return call_on_lanes(inner, (head, work, numbers, 1))
 
 
 # ---- forward dynamics ----
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@callback(table.forward.signature)
+def forward(head, work, q, v, tau, wrenches, a):
+    """a (nv,) under efforts (nu,) and wrenches: what massless elements do are forces on the tree."""
+    words = ints_at(head, HEAD_WORDS)
+    address = words[ROBOT]
+    header = header_of(address)
+    nv, nu = header[views.NV], header[NU]
+    own, efforts = floats_at(work, words[SIZE]), floats_at(tau, nu)
+    force = room_of(address, own)[3]
+    for i in range(nv):
+        force[i] = efforts[i]
+    exert(address, own, floats_at(q, header[views.NQ]), floats_at(v, nv), efforts, force)
+    arguments = (head, work, q, v, address_of(force), wrenches, a)
+    return call_forward(inner_function(header, table.FORWARD), arguments)
+
+
+@direct_entry("int64(int64, float64[::1], float64[::1], float64[::1], float64[::1])")
 def forward_dynamics_one(head, q, v, tau, a):
     """a (nv,) of one state without wrenches, by the functions of a step of no length."""
     words = ints_at(head, HEAD_WORDS)
@@ -368,8 +400,9 @@ def forward_dynamics_one(head, q, v, tau, a):
     return OK if finite(v, nv) and finite(tau, nu) and finite(a, nv) else NOT_FINITE
 
 
-#: around the functions of any tree; for elements that are driven; for elements that have mass
+#: around the functions of any tree; for elements that are driven; for those that have mass, and for others
 layer = {"balance": balance, "slopes": all_slopes, "bias_terms": bias_terms, "energy": energy}
-layer |= {"elements": elements}
+layer |= {"elements": elements, "inverse_on_lanes": inverse_on_lanes}
 driven = {"actuation": actuation}
 heavy = {"mass": mass, "momenta": momenta}
+massless = {"forward": forward, "forward_on_lanes": forward_on_lanes}

@@ -23,7 +23,6 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
-from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.numerics.table import table_at
 
 #: words behind those of the tree
@@ -207,11 +206,6 @@ def room_size(count: int, nv: int) -> int:
     """Numbers behind those of the tree that `room_of` takes; behind it room for two
     Jacobians, as tangents for derivatives."""
     return ROWS * count + 6 + 13 * nv + nv * nv // 12 + 1
-
-
-def push_numbers(numbers: int, nq: int, nv: int, nu: int) -> int:
-    """float64 numbers of work memory of `push_many`, of which the kernels take `numbers` for a sample."""
-    return PER_LANES * (numbers + nq + 3 * nv + nu)
 
 
 __all__ = [
