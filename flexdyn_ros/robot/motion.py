@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.numerics.table import STEPPED, Table
+from flexdyn_ros.numerics.verbs.table import STEPPED, Table
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 
@@ -42,7 +42,7 @@ class ElementMemory(ABC):
     """Elements with states of their own beside q and v, and the memory of a simulation that holds them.
 
     The memory is a float64 array of the family's own layout: the first argument of the function `actuate`
-    (numerics/table.py), which advances the states.
+    (numerics/verbs/table.py), which advances the states.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Motion:
         The first argument of the functions: the address of a head (numerics/verbs/head.py), or of whatever
         else they take.
     table : Table
-        The robot's functions (numerics/table.py).
+        The robot's functions (numerics/verbs/table.py).
     work_size : int
         float64 numbers of work memory; every simulation has its own.
     place : callable (names of frames) -> (Motion, bodies (k,) int64, points, rows of 3 or 4)

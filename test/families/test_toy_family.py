@@ -26,7 +26,7 @@ from math import cos, sin
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.callbacks import callback
-from flexdyn_ros.numerics import table
+from flexdyn_ros.numerics.verbs import table
 
 _M = "float64[:,::1]"
 
@@ -89,7 +89,7 @@ import numpy as np
 
 from flexdyn_ros.description.language.vocabulary import element, positive, text
 from flexdyn_ros.families.record import Family, Findings
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.arguments import refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.functions import DirectFunctions

@@ -140,7 +140,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "frames": ("q",),
     "deflections": ("q",),
 }
-#: and of the two functions behind steps (`accelerate` in numerics/table.py): with h = 0, and with any
+#: and of the two functions behind steps (`accelerate` in numerics/verbs/table.py): with h = 0, and with any
 INNER: dict[str, tuple[str, ...]] = {
     "accelerate": ("q", "v", "force", "extra", "given"),
     "accelerate_implicitly": ("q", "v", "force", "extra", "h", "given"),

@@ -23,7 +23,7 @@ from flexdyn_ros.families.continuum.model import (
 from flexdyn_ros.families.continuum.parameters import arm_parameters, changed_arm
 from flexdyn_ros.families.continuum.shape import STATIONS, Solution, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.parameters import without_payloads

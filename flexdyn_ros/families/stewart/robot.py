@@ -22,7 +22,7 @@ from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import changed
 from flexdyn_ros.families.trees.rigid.payload import carry
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,

@@ -9,7 +9,7 @@ import numpy as np
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import motors_of
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.motion import Motion, actuator_limits
 
 

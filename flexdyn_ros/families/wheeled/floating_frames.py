@@ -17,7 +17,7 @@ from flexdyn_ros.families.wheeled.kernels import entries as mobile
 from flexdyn_ros.families.wheeled.kernels import steps
 from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
 from flexdyn_ros.families.wheeled.packed_wheels import PackedMobile
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.motion import Motion
 
 #: entries of the general tree that wheels leave as they are

@@ -19,7 +19,7 @@ from flexdyn_ros.families.wheeled.kernels import tree_wheels_verbs as verbs
 from flexdyn_ros.families.wheeled.kernels import views as planar
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 
 #: functions of a tree that know no wheels and have nothing around them
 OF_THE_TREE_ALONE = ("inverse", "forward", "forward_on_lanes")

@@ -17,7 +17,7 @@ from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.table import ENERGY, call_observe, table_at
+from flexdyn_ros.numerics.verbs.table import ENERGY, call_observe, table_at
 
 from .memory import (
     NUMERICAL,

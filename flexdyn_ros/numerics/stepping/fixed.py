@@ -4,7 +4,7 @@ Semi-implicit Euler, Runge-Kutta 4, the linearly implicit "rosenbrock", and "sta
 
 All move on the configuration manifold (numerics/algebra/manifold.py) and carry work and dissipated energy
 along as two more states, so that energy - work + dissipated stays constant to the order of the method. What
-the family contributes they call through its table of functions (numerics/table.py). The methods are
+the family contributes they call through its table of functions (numerics/verbs/table.py). The methods are
 in implicit.py and explicit.py.
 """
 

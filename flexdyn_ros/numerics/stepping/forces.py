@@ -2,19 +2,19 @@
 
 Every force that acts along one effort alone has the form f = f0 - k (y - y0) - d (y' - y0'), y what the
 actuator measures (a joint's position; the length of a leg), with slopes k, d >= 0 that an implicit step puts
-on the diagonal `extra`. What the family exerts by itself it treats likewise (numerics/table.py).
+on the diagonal `extra`. What the family exerts by itself it treats likewise (numerics/verbs/table.py).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.table import (
+from flexdyn_ros.numerics.verbs import table
+from flexdyn_ros.numerics.verbs.table import (
     call_accelerate,
     call_actuate,
     call_exert,

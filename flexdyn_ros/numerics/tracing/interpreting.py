@@ -1,7 +1,7 @@
 """Kernels interpreted on numbers of another type: their float memory as arrays of objects.
 
 Kernels reach models, work memory and each other through addresses (numerics/compiling/memory.py,
-numerics/table.py). While a `Memory` is in use, what lies at an address is an array of Python
+numerics/verbs/table.py). While a `Memory` is in use, what lies at an address is an array of Python
 objects: a copy of the floats that are there, or what was put in their place.
 """
 

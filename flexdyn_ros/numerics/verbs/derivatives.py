@@ -13,7 +13,7 @@ from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
-from flexdyn_ros.numerics.table import BALANCE, MASS, SLOPES, call_balance, call_observe
+from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, SLOPES, call_balance, call_observe
 
 from .dynamics import status_of
 from .head import COUNT, EFFORTS, GIVEN, HEAD_WORDS, NQ, NV, SPARE, TURNS, TWISTS, WORK, function_of

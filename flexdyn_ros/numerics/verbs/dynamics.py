@@ -15,7 +15,7 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
-from flexdyn_ros.numerics.table import (
+from flexdyn_ros.numerics.verbs.table import (
     BALANCE,
     FORWARD,
     INVERSE,

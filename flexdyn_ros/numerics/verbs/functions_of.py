@@ -1,4 +1,4 @@
-"""The functions of a table, made from a family's kernels (numerics/table.py says what they do)."""
+"""The functions of a table, made from a family's kernels (numerics/verbs/table.py says what they do)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
-from flexdyn_ros.numerics.table import LANES_SIGNATURE, ROWS
+from flexdyn_ros.numerics.verbs.table import LANES_SIGNATURE, ROWS
 
 from .head import BODIES, COUNT, EFFORTS, HEAD_WORDS, NQ, NV, POINTS, RESULTS, ROBOT, SIZE, TANGENTS, WIDTH
 from .samples import FAST, open_lanes
@@ -40,8 +40,8 @@ def functions_of(
     point: int = 3,
     **looks: Callable | None,
 ) -> dict[str, Callback]:
-    """All functions of the verbs by the names of their rows (numerics/table.py), as if `module` had defined
-    them, made from a family's kernels for one sample.
+    """All functions of the verbs by the names of their rows (table.py), as if `module` had defined them, made
+    from a family's kernels for one sample.
 
     `address` is that of the family's model, `work` its work memory in the number type of the other arrays
     (numerics/numbers); q (nq,), v, a, tau (nv,). Rows of kernels that are left out are not made.

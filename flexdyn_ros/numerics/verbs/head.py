@@ -1,6 +1,6 @@
 """What the entries that are compiled once for all families find at one robot: HEAD words behind an address.
 
-One of them is the address of the robot's table of functions (numerics/table.py). Arrays cross as addresses
+One of them is the address of the robot's table of functions (table.py). Arrays cross as addresses
 (numerics/compiling/memory.py).
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
-from flexdyn_ros.numerics.table import table_at
+from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words: address of the robot, its sizes, number of efforts that the balance takes; work memory of calls that
 #: keep the GIL, how much of it functions take, and on tangents, numbers that such calls write to; how many

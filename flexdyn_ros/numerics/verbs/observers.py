@@ -13,7 +13,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.table import STATUS, call_observe, call_status
+from flexdyn_ros.numerics.verbs.table import STATUS, call_observe, call_status
 
 from .head import CHOSEN, COUNT, HEAD_WORDS, NQ, NV, RESULTS, ROBOT, SPARE, WORK, function_of
 from .samples import all_finite, finite

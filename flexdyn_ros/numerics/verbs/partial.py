@@ -12,7 +12,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.table import BALANCE, MASS, STATUS, call_balance, call_observe, call_status
+from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, STATUS, call_balance, call_observe, call_status
 
 from .dynamics import UNBALANCED, largest
 from .head import GIVEN, HEAD_WORDS, NQ, NV, ROBOT, SPARE, WORK, function_of

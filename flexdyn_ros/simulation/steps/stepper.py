@@ -258,7 +258,7 @@ class Stepper:
 
     def ask_at_every_evaluation(self, address: int) -> None:
         """Address of a C function (t, q, v) that writes what follows time and state
-        (numerics/table.py: PROVIDE); 0: none."""
+        (numerics/verbs/table.py: PROVIDE); 0: none."""
         self._workspace.header[at.S_PROVIDE] = address
 
     def set_efforts(self, tau: np.ndarray) -> None:

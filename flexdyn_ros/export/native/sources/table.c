@@ -1,4 +1,4 @@
-/* Functions of the table of one robot (numerics/table.py). Generated before it: sizes, the names of the robot's
+/* Functions of the table of one robot (numerics/verbs/table.py). Generated before it: sizes, the names of the robot's
    functions, functions on lanes, places in a head, and the status of numbers that are not finite. */
 #include "table.h"
 

@@ -1,4 +1,4 @@
-"""Fixed steps of a soft arm: its functions in the table of numerics/table.py.
+"""Fixed steps of a soft arm: its functions in the table of numerics/verbs/table.py.
 
 Work memory: that of the verbs (views.py), whose last number keeps h of the last step. Springs,
 dampers and bending stiffness of the actuators are implicit, and so are stops, as the rates at the start of a
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .recursions import forward_recursion, spread_nan
@@ -34,7 +34,7 @@ def work_of(arm, work):
 
 @callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; by articulated sections."""
+    """See numerics/verbs/table.py; by articulated sections."""
     arm = open_arm(robot_of(robot))
     n = 3 * arm.n
     work_of(arm, work)[work_numbers(arm.n) - 1] = h
@@ -47,7 +47,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py; dampers, and those of stops as `accelerate` took them last."""
+    """See numerics/verbs/table.py; dampers, and those of stops as `accelerate` took them last."""
     arm = open_arm(robot_of(robot))
     n = 3 * arm.n
     h = work_of(arm, work)[work_numbers(arm.n) - 1]
@@ -67,7 +67,7 @@ def losses(robot, work, t, q, v0, speed, mean):
 
 @callback(table.actuate.signature)
 def supply(actuator, robot, work, t, h, q, v, effort, a):
-    """See numerics/table.py; pressures, and the forces that they make, follow their commands with a
+    """See numerics/verbs/table.py; pressures, and the forces that they make, follow their commands with a
     lag.
 
     T f' = c - f with the command c held (docs/theory/continuum.md, "Time"): what acts during the step is

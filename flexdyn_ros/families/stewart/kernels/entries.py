@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import callback
@@ -19,6 +18,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.functions_of import dynamics, observers
 from flexdyn_ros.numerics.verbs.head import BODIES, COUNT, HEAD_WORDS, POINTS, ROBOT, SIZE
 

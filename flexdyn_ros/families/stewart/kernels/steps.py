@@ -1,4 +1,4 @@
-"""Fixed steps of a platform: its functions in the table of numerics/table.py.
+"""Fixed steps of a platform: its functions in the table of numerics/verbs/table.py.
 
 Work memory: that of the verbs (views.py). Hydraulic cylinders act before each step, or in the midst
 of it, in one of the two stable orders of docs/theory/hydraulics.md, "Integration". Staggered steps are
@@ -29,12 +29,12 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     STATE_COUNT,
     VALVE,
 )  # fmt: skip
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
@@ -45,7 +45,7 @@ from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, o
 
 @callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; a platform has neither stiffness nor damping of its own."""
+    """See numerics/verbs/table.py; a platform has neither stiffness nor damping of its own."""
     model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
     q, v, a = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
     force, extra = floats_at(force, 6), floats_at(extra, LEGS)
@@ -65,7 +65,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @callback(table.load.signature)
 def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/table.py; points in the frames of the bodies of kinematics.py."""
+    """See numerics/verbs/table.py; points in the frames of the bodies of kinematics.py."""
     model, q, force = open_platform(robot_of(robot)), floats_at(q, 7), floats_at(force, 6)
     bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
     for i in range(k):
@@ -76,7 +76,7 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
 
 @callback(table.measure.signature)
 def observe(robot, work, q, v, position, speed):
-    """See numerics/table.py; lengths of the legs and their rates."""
+    """See numerics/verbs/table.py; lengths of the legs and their rates."""
     model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
     see_legs(model, data.J, floats_at(q, 7), floats_at(v, 6), floats_at(position, 6), floats_at(speed, 6))
     return 0
@@ -95,7 +95,7 @@ def see_legs(model, J, q, v, length, rate):
 
 @callback(table.exert.signature)
 def exert(robot, work, q, effort, force):
-    """See numerics/table.py; force += J^T tau."""
+    """See numerics/verbs/table.py; force += J^T tau."""
     model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
     effort, force = floats_at(effort, LEGS), floats_at(force, 6)
     leg_rows(model, floats_at(q, 7), data.J, data.x)
@@ -107,7 +107,7 @@ def exert(robot, work, q, effort, force):
 
 @callback(table.actuate.signature)
 def actuate(actuator, robot, work, t, h, q, v, effort, a):
-    """See numerics/table.py; cylinders turn valve openings or forces asked for into forces.
+    """See numerics/verbs/table.py; cylinders turn valve openings or forces asked for into forces.
 
     Staggered steps ask twice: with h = 0 for the forces as they are, then for those after h, the platform
     accelerating by a.

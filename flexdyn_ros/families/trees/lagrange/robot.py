@@ -17,7 +17,7 @@ from flexdyn_ros.families.trees.lagrange.model import Equations, LagrangeModel, 
 from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.rigid.kernels.views import TreeModel
 from flexdyn_ros.families.trees.robot import TreeFunctions
-from flexdyn_ros.numerics.table import Table
+from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.analysis.partial import partial_motion, solved
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
 from flexdyn_ros.robot.functions import DirectFunctions

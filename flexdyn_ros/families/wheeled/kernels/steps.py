@@ -1,4 +1,4 @@
-"""Fixed steps of a robot on wheels: its functions in the table of numerics/table.py.
+"""Fixed steps of a robot on wheels: its functions in the table of numerics/verbs/table.py.
 
 Steps are implicit in the stiffness and damping of beams, joints, springs and tyres. The last number of the
 work memory is the power that the road gave at the last call of `losses`.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
-from flexdyn_ros.numerics import table as motion
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail
+from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import views as at
@@ -24,7 +24,7 @@ from .wheels import taken_by, update_wheels
 
 @callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     address = robot_of(robot)
     head = header_at(address)
     nv = head[NV]
@@ -87,7 +87,7 @@ def wheel_losses(robot, w, q, speed, mean):
 
 @callback(motion.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     address = robot_of(robot)
     head = header_at(address)
     w = floats_at(work, head[at.SIZE] + 1)
@@ -100,7 +100,7 @@ def losses(robot, work, t, q, v0, speed, mean):
 
 @callback(motion.supply.signature)
 def supply(robot, work):
-    """See numerics/table.py: the power of the moving road."""
+    """See numerics/verbs/table.py: the power of the moving road."""
     size = header_at(robot_of(robot))[at.SIZE]
     return floats_at(work, size + 1)[size]
 

@@ -19,7 +19,7 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
-from flexdyn_ros.numerics.table import table_at
+from flexdyn_ros.numerics.verbs.table import table_at
 
 from .ground_contact import stored_length, taken_power
 from .road import road_under

@@ -1,4 +1,4 @@
-"""Fixed steps of a general tree on wheels: its functions in the table of numerics/table.py.
+"""Fixed steps of a general tree on wheels: its functions in the table of numerics/verbs/table.py.
 
 The tree's own functions are called through their table (word INNER), wheels are put around them. Steps are
 implicit in the stiffness and damping that the tree names and, for hubs, in that of tyre and spring; the
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
-from flexdyn_ros.numerics import table as motion
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
+from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import tree_wheels
@@ -50,7 +50,7 @@ def rows_of(head, work):
 
 @callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     address = robot_of(robot)
     head = wheeled_header(address)
     nv = head[NV]
@@ -145,7 +145,7 @@ def drive(head, arguments, room, efforts, a):
 
 @callback(motion.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py; what the road gives is kept for `supply`.
+    """See numerics/verbs/table.py; what the road gives is kept for `supply`.
 
     One array for speed and mean: the rows of the wheels are those of it already.
     """
@@ -172,7 +172,7 @@ def losses(robot, work, t, q, v0, speed, mean):
 
 @callback(motion.supply.signature)
 def supply(robot, work):
-    """See numerics/table.py: the power of the moving road."""
+    """See numerics/verbs/table.py: the power of the moving road."""
     return rows_of(wheeled_header(robot_of(robot)), work)[3][0]
 
 

@@ -1,4 +1,4 @@
-"""Verbs of a general tree on wheels: a layer around the functions of the tree (numerics/table.py).
+"""Verbs of a general tree on wheels: a layer around the functions of the tree (numerics/verbs/table.py).
 
 Head, address and work memory are those of the tree, whose functions write first.
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.entries import displace
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
-from flexdyn_ros.numerics.table import call_balance, call_observe, call_on_lanes
+from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
 from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, ROBOT, SIZE, TANGENTS
 from flexdyn_ros.numerics.verbs.samples import FAST, floats_of_lanes, open_lanes
+from flexdyn_ros.numerics.verbs.table import call_balance, call_observe, call_on_lanes
 
 from .tree_wheels import (
     OWN_SLOPES,
@@ -94,6 +94,8 @@ def inverse_on_lanes(head, work, numbers, is_first):
     floats = floats_of_lanes(words, work, numbers)
     place, speed = window(floats, 0, nq), window(floats, nq, nv)
     memory, rows, wrench, force = room_of(address, tail(floats, nq + nv))
+    for i in range(memory.shape[0]):
+        memory[i] = 0.0  # lanes lay there
     for k in range(LANES):
         for i in range(nq):
             place[i] = element(q[i], k)

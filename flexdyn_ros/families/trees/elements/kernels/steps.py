@@ -1,4 +1,4 @@
-"""Fixed steps of a tree with elements: a layer around the functions of the tree (numerics/table.py).
+"""Fixed steps of a tree with elements: a layer around the functions of the tree (numerics/verbs/table.py).
 
 A step that is implicit in the stiffness k and the damping d of an element adds c J' J to the mass matrix,
 J' = LINE carried to the coordinates and c = h d + h^2 k: a row of one small system over the factors of the
@@ -25,13 +25,13 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.kernels import law as at
-from flexdyn_ros.numerics import table as motion
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
+from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import parts
@@ -96,7 +96,7 @@ def share_at_given(head, rest):
 
 @callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; k and d are the slopes that the elements' laws name."""
+    """See numerics/verbs/table.py; k and d are the slopes that the elements' laws name."""
     address = robot_of(robot)
     head = header_of(address)
     n, nv = head[COUNT], head[views.NV]
@@ -214,7 +214,7 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
 
 @callback(motion.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     address = robot_of(robot)
     head = header_of(address)
     nv, memory = head[views.NV], floats_at(work, head[WORK_SIZE])
@@ -230,7 +230,7 @@ def losses(robot, work, t, q, v0, speed, mean):
 
 @callback(motion.measure.signature)
 def observe(robot, work, q, v, position, speed):
-    """See numerics/table.py; coordinates, then the elements that are driven."""
+    """See numerics/verbs/table.py; coordinates, then the elements that are driven."""
     address = robot_of(robot)
     head = header_of(address)
     nv = head[views.NV]
@@ -251,7 +251,7 @@ def observe(robot, work, q, v, position, speed):
 
 @callback(motion.exert.signature)
 def exert(robot, work, q, effort, force):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     address = robot_of(robot)
     head = header_of(address)
     nv, places, forces = head[views.NV], floats_at(q, head[views.NQ]), floats_at(force, head[views.NV])

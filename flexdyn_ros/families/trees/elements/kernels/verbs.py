@@ -10,14 +10,17 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_q
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
-from flexdyn_ros.numerics.table import (
+from flexdyn_ros.numerics.verbs import table
+from flexdyn_ros.numerics.verbs.functions_of import dynamics
+from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, RESULTS, ROBOT, SIZE, TANGENTS, function_of
+from flexdyn_ros.numerics.verbs.samples import FAST, finite, open_lanes
+from flexdyn_ros.numerics.verbs.table import (
     call_accelerate,
     call_balance,
     call_exert,
@@ -26,9 +29,6 @@ from flexdyn_ros.numerics.table import (
     call_on_lanes,
     call_ready,
 )
-from flexdyn_ros.numerics.verbs.functions_of import dynamics
-from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, RESULTS, ROBOT, SIZE, TANGENTS, function_of
-from flexdyn_ros.numerics.verbs.samples import FAST, finite, open_lanes
 
 from . import parts
 from .views import (

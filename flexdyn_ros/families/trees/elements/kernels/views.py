@@ -23,7 +23,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
-from flexdyn_ros.numerics.table import table_at
+from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words behind those of the tree
 ELEMENTS_HEADER = FLEXIBLE_HEADER + 14

@@ -1,4 +1,4 @@
-"""Fixed steps of a tree with flexible links: its functions in the table of numerics/table.py.
+"""Fixed steps of a tree with flexible links: its functions in the table of numerics/verbs/table.py.
 
 Work memory: that of the recursions (views.py), then M (nv, nv) and nv zeros for trees whose
 mimic joints share coordinates.
@@ -13,11 +13,11 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import (
     joint_losses,
 )
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import views
@@ -35,7 +35,7 @@ def recursion_memory(address, work):
 
 @callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; K and D are the links' and the slopes of the joints' springs and
+    """See numerics/verbs/table.py; K and D are the links' and the slopes of the joints' springs and
     resistance.
 
     Modes stay in the O(n) recursion: h^2 K + h D joins a link's modal inertia.
@@ -97,7 +97,7 @@ def tree_losses(model, v0, speed, mean):
 
 @callback(table.accelerate.signature)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
+    """See numerics/verbs/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra + h D + h^2 K)^-1 (force - bias - h K v), NaN if that is singular.
     """
     address = robot_of(robot)
@@ -127,5 +127,5 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
 
 @callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     return tree_losses(open_flexible(robot_of(robot)), v0, speed, mean)

@@ -1,5 +1,5 @@
 """Fixed steps of a tree by the recursive Lagrangian path: its functions in the table of
-numerics/table.py.
+numerics/verbs/table.py.
 
 For section frames that are no rotations (preset `paper`), which no recursion over rigid sections takes. The
 robot is a header of LAGRANGE_HEADER addresses and sizes; work memory: the blocks of
@@ -18,10 +18,10 @@ from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, add_motor_rows
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
 from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, open_tree
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.verbs import table
 
 from .equations import lagrange_equations, lagrange_jacobian
 
@@ -59,7 +59,7 @@ def evaluate(robot, work, q, v):
 
 @callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; K and D are the links' and the slopes of the joints' springs and
+    """See numerics/verbs/table.py; K and D are the links' and the slopes of the joints' springs and
     resistance."""
     packed = ints_at(robot, LAGRANGE_HEADER)[TREE]
     model = open_flexible(packed)
@@ -82,13 +82,13 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     return tree_losses(open_flexible(ints_at(robot, LAGRANGE_HEADER)[TREE]), v0, speed, mean)
 
 
 @callback(table.energy.signature)
 def energies(robot, work, q, v, out):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     tree = open_tree(ints_at(robot, LAGRANGE_HEADER)[TREE])
     out = floats_at(out, 3)
     found = evaluate(robot, work, floats_at(q, tree.nq), floats_at(v, tree.nv))[2]
@@ -99,7 +99,7 @@ def energies(robot, work, q, v, out):
 
 @callback(table.load.signature)
 def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/table.py; points are in the body frames of the Lagrangian path, moments are
+    """See numerics/verbs/table.py; points are in the body frames of the Lagrangian path, moments are
     zero."""
     header = ints_at(robot, LAGRANGE_HEADER)
     tree = open_tree(header[TREE])

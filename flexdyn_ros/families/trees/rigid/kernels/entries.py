@@ -1,5 +1,5 @@
-"""A rigid tree: its functions of the verbs in the table (numerics/table.py), and entries that move on the
-configuration manifold.
+"""A rigid tree: its functions of the verbs in the table (numerics/verbs/table.py), and entries that move on
+the configuration manifold.
 
 All take the address of the header (see views.py).
 """

@@ -1,4 +1,4 @@
-"""Fixed steps of a rigid tree: its functions in the table of numerics/table.py.
+"""Fixed steps of a rigid tree: its functions in the table of numerics/verbs/table.py.
 
 Work memory: that of the recursions (views.py), then M (nv, nv) and nv zeros for trees whose mimic
 joints share coordinates.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics import table
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .aba import articulated_body
@@ -25,7 +25,7 @@ from .views import open_data, open_tree, work_size
 
 @callback(table.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; K and D are the slopes of the joints' springs and resistance."""
+    """See numerics/verbs/table.py; K and D are the slopes of the joints' springs and resistance."""
     model = open_tree(robot_of(robot))
     nv = model.nv
     data = open_data(work, model.nb, model.nq, nv)
@@ -39,7 +39,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @callback(table.accelerate.signature)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
+    """See numerics/verbs/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra)^-1 (force - bias), NaN if that is singular.
     """
     model = open_tree(robot_of(robot))
@@ -72,7 +72,7 @@ def solve_or_nan(M, a):
 
 @callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See numerics/table.py."""
+    """See numerics/verbs/table.py."""
     model = open_tree(robot_of(robot))
     n = model.nv
     return joint_losses(model, floats_at(v0, n), floats_at(speed, n), floats_at(mean, n))
