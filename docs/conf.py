@@ -5,7 +5,9 @@ The files stay where they are, so that their links work on both sides: as files 
 
 from __future__ import annotations
 
+import itertools
 import posixpath
+import re
 import sys
 import tomllib
 from importlib.metadata import files
@@ -67,6 +69,9 @@ html_static_path = ["static", str(mathjax.locate())]
 html_css_files = ["pages.css"]
 mathjax_path = mathjax.name
 
+#: letters of names in tables that stay in one line, and where longer ones go on in the next
+LONG, SEAM = 12, re.compile(r"(?<=[_/.=])(?=\w)")
+
 html_theme = "furo"
 html_title = f"flexdyn_ros {version}"
 # index.html at the root of the build leads to the front page; page.html: the end of every page
@@ -91,6 +96,21 @@ def link_pictures(app: Any, page: nodes.document, name: str) -> None:
         link.append(picture)
 
 
+def part_long_names(app: Any, page: nodes.document, name: str) -> None:
+    """Let long names in tables go on in the next line after an underscore, a slash or a stop: no column is
+    cut off."""
+    if app.builder.format != "html":
+        return
+    for entry in page.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            if isinstance(text.parent, nodes.math) or max(map(len, text.split()), default=0) <= LONG:
+                continue
+            first, *others = SEAM.split(text)
+            parts = [(nodes.raw("", "<wbr>", format="html"), nodes.Text(part)) for part in others]
+            text.parent.replace(text, [nodes.Text(first), *itertools.chain.from_iterable(parts)])
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("doctree-resolved", link_pictures)
+    app.connect("doctree-resolved", part_long_names)

@@ -167,6 +167,9 @@ def taken(chrome: Any, scene: Scene, port: int) -> np.ndarray:
             look.magnification.value = scene.magnification
         viewer.restart_colours()
         viewer.pose(scene.pose(robot))
+        if scene.colour == "moment":
+            # static equilibria: moments follow from it
+            viewer.source = "rest"
         (client,) = viewer.server.get_clients().values()
         low, high = viewer.shown.bounds(viewer.q)
         aim(client.camera, scene.preset, low, high, beside_panel=False, closer=scene.closer)

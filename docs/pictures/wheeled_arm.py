@@ -9,13 +9,10 @@ the model bend them, ten times too much.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from ink import ACCENT, BODY, FAINT, PARTS, THIRD, angle_mark, arrow, drawing, save
 from matplotlib.patches import Arc, Polygon
 
 import flexdyn_ros
@@ -24,7 +21,8 @@ import flexdyn_ros
 PITCH, ANGLES, HEIGHT = 0.06, (0.95, 0.42), 0.42
 #: tip deflection [m] and slope [rad] of both links, stretched for the eye
 BENT = ((0.09, 0.24), (-0.06, -0.13))
-STEEL, ROAD, FAINT, ACCENT = "#274060", "#7a6a55", "#9aa5b1", "#c2410c"
+#: line and surface of the road
+ROAD, GROUND = "#7a6a55", "#e7dfd2"
 
 
 def turn(angle: float) -> np.ndarray:
@@ -39,39 +37,18 @@ def bent_line(length: float, bend: tuple[float, float]) -> np.ndarray:
     return np.stack([length * xi, across], axis=1)
 
 
-def arrow(ax, start, end, label="", offset=(0.0, 0.0), colour="black", **style) -> None:
-    ax.annotate(
-        "", xy=end, xytext=start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.2, **style}
-    )
-    if label:
-        ax.text(end[0] + offset[0], end[1] + offset[1], label, color=colour, ha="center", va="center")
-
-
-def angle_mark(ax, at, radius, low, high, label) -> None:
-    """An arc from the horizon with its label."""
-    ax.add_patch(
-        Arc(at, 2 * radius, 2 * radius, theta1=np.degrees(low), theta2=np.degrees(high), color=ACCENT)
-    )
-    ax.plot([at[0], at[0] + 1.15 * radius], [at[1], at[1]], color=FAINT, lw=0.7, ls="--")
-    middle = 0.5 * (low + high)
-    ax.text(
-        at[0] + 1.3 * radius * np.cos(middle), at[1] + 1.3 * radius * np.sin(middle), label, color=ACCENT,
-        ha="center", va="center",
-    )  # fmt: skip
-
-
 def torque_mark(ax, at, label, turn_by) -> None:
     """A curved arrow around a joint."""
     span = np.radians(np.linspace(200, 470, 40) + turn_by)
     ring = np.asarray(at)[:, None] + 0.075 * np.array([np.cos(span), np.sin(span)])
-    ax.plot(*ring, color="#166534", lw=1.1)
+    ax.plot(*ring, color=THIRD, lw=1.1)
     ax.annotate(
         "",
         xy=ring[:, -1],
         xytext=ring[:, -4],
-        arrowprops={"arrowstyle": "-|>", "color": "#166534", "lw": 1.1},
+        arrowprops={"arrowstyle": "-|>", "color": THIRD, "lw": 1.1},
     )
-    ax.text(at[0] - 0.17, at[1] + 0.02, label, color="#166534", ha="right", va="center")
+    ax.text(at[0] - 0.17, at[1] + 0.02, label, color=THIRD, ha="right", va="center")
 
 
 def spring(ax, low, high, coils=5) -> None:
@@ -92,17 +69,17 @@ def spring(ax, low, high, coils=5) -> None:
 
 def mechanism(robot) -> plt.Figure:
     """What the model is made of (the source's first figure)."""
-    figure, ax = plt.subplots(figsize=(8.6, 6.6))
+    figure, ax = drawing(8.6, 6.6)
     wave = robot.description.road
     X = np.linspace(-0.75, 1.15, 400)
     z = wave.offset + wave.amplitude * np.sin(2 * np.pi * (X - wave.start) / wave.wavelength + wave.phase)
-    ax.fill_between(X, -0.12, z, color="#e7dfd2")
+    ax.fill_between(X, -0.12, z, color=GROUND)
     ax.plot(X, z, color=ROAD, lw=1.5)
     ax.text(0.98, z[np.searchsorted(X, 0.98)] + 0.05, "road $H(x)$", color=ROAD)
     origin = np.array([0.0, HEIGHT])
     T = turn(PITCH)
     box = np.array([[-0.43, -0.05], [0.43, -0.05], [0.43, 0.09], [-0.43, 0.09]])
-    ax.add_patch(Polygon(origin + box @ T.T, closed=True, facecolor="#dbe4ee", edgecolor=STEEL, lw=1.4))
+    ax.add_patch(Polygon(origin + box @ T.T, closed=True, facecolor=BODY, edgecolor=PARTS, lw=1.4))
     ax.plot(*origin, "k+", ms=9)
     ax.text(origin[0] - 0.03, origin[1] - 0.005, "$O_1$: $X(t)$, $z$, $\\theta_1$", fontsize=9, ha="right")
     for wheel in robot.description.wheels:
@@ -120,18 +97,18 @@ def mechanism(robot) -> plt.Figure:
         )
     B = origin + T @ np.array([0.0, 0.539])
     ax.plot(
-        [origin[0] + 0.09 * T[0, 1], B[0]], [origin[1] + 0.09, B[1]], color=STEEL, lw=5, solid_capstyle="butt"
+        [origin[0] + 0.09 * T[0, 1], B[0]], [origin[1] + 0.09, B[1]], color=PARTS, lw=5, solid_capstyle="butt"
     )
-    arrow(ax, (-0.62, 0.62), (-0.42, 0.62), "drive $F_1$", (-0.1, 0.05), "#7c2d12")
+    arrow(ax, (-0.62, 0.62), (-0.42, 0.62), "drive $F_1$", (-0.1, 0.05), ACCENT)
     root, slopes = B, []
     for number, (angle, bend) in enumerate(zip(ANGLES, BENT, strict=True), 3):
         line = root + bent_line(0.8, bend) @ turn(angle).T
         straight = root + np.array([[0.0, 0.0], [0.8, 0.0]]) @ turn(angle).T
         ax.plot(*straight.T, color=FAINT, lw=1.0, ls="--")
-        ax.plot(*line.T, color=STEEL, lw=3.2)
-        angle_mark(ax, root, 0.24, 0.0, angle, f"$\\theta_{number}$")
+        ax.plot(*line.T, color=PARTS, lw=3.2)
+        angle_mark(ax, root, 0.24, 0.0, angle, f"$\\theta_{number}$", horizon=True)
         ax.text(
-            *(line[34] + turn(angle) @ [0.0, 0.12]), f"link {number}", ha="center", va="center", color=STEEL
+            *(line[34] + turn(angle) @ [0.0, 0.12]), f"link {number}", ha="center", va="center", color=PARTS
         )
         ax.plot(*root, "o", mfc="white", mec="black", ms=9, zorder=5)
         slopes.append(bend[1])
@@ -149,20 +126,18 @@ def mechanism(robot) -> plt.Figure:
     arrow(ax, (0.55, 0.62), (0.85, 0.62), "travel", (-0.14, 0.05))
     ax.set_xlim(-0.9, 1.35)
     ax.set_ylim(-0.12, 2.05)
-    ax.set_aspect("equal")
-    ax.axis("off")
     return figure
 
 
 def floating_frame() -> plt.Figure:
     """One link: its frame, its elastic coordinates, a point of it (the source's second figure)."""
-    figure, ax = plt.subplots(figsize=(8.0, 4.4))
+    figure, ax = drawing(8.0, 4.4)
     R, angle, bend, length = np.array([0.35, 0.25]), 0.3, (0.2, 0.5), 1.0
     A = turn(angle)
     line = R + bent_line(length, bend) @ A.T
     for axis, name in (([1.25, 0.0], "$x$"), ([0.0, 0.42], "$y$")):
         arrow(ax, R, R + A @ axis, name, tuple(0.05 * A @ np.sign(axis)), FAINT)
-    ax.plot(*line.T, color=STEEL, lw=3.5)
+    ax.plot(*line.T, color=PARTS, lw=3.5)
     ax.plot(*(R + A @ [length, 0.0]), "o", mfc="white", mec=FAINT)
     tip = line[-1]
     foot = R + A @ [length, 0.0]
@@ -180,7 +155,7 @@ def floating_frame() -> plt.Figure:
     ax.text(0.13, 0.16, "$R$")
     arrow(ax, (0.0, 0.0), (0.22, 0.0), "$X$", (0.04, 0.0))
     arrow(ax, (0.0, 0.0), (0.0, 0.22), "$Y$", (0.0, 0.04))
-    angle_mark(ax, R, 0.22, 0.0, angle, "$\\theta$")
+    angle_mark(ax, R, 0.22, 0.0, angle, "$\\theta$", horizon=True)
     at = 30
     point, undeformed = line[at], R + A @ [length * at / 59, 0.0]
     ax.plot(*point, "o", color="black", ms=5)
@@ -192,20 +167,9 @@ def floating_frame() -> plt.Figure:
     ax.text(0.75, 0.03, "the frame is clamped to the section at the root", color=FAINT)
     ax.set_xlim(-0.12, 1.75)
     ax.set_ylim(-0.08, 1.05)
-    ax.set_aspect("equal")
-    ax.axis("off")
     return figure
 
 
-def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    plt.rcParams.update({"svg.hashsalt": "flexdyn_ros", "font.size": 11})
-    robot = flexdyn_ros.load("mobile_arm")
-    for name, figure in (("wheeled_arm", mechanism(robot)), ("wheeled_arm_frames", floating_frame())):
-        figure.savefig(folder / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
-        if len(sys.argv) > 2:
-            figure.savefig(folder / f"{name}.png", bbox_inches="tight", dpi=80)
-
-
 if __name__ == "__main__":
-    main()
+    arm = flexdyn_ros.load("mobile_arm")
+    save({"wheeled_arm": lambda: mechanism(arm), "wheeled_arm_frames": floating_frame}, sys.argv[1:])

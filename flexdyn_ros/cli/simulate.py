@@ -12,7 +12,7 @@ import typer
 from flexdyn_ros.cli import terminal
 from flexdyn_ros.cli.starts import doubts_of, start_of
 from flexdyn_ros.errors import ConvergenceError, SimulationError, UnknownNameError
-from flexdyn_ros.robot.coordinates import Coordinate, pose_name
+from flexdyn_ros.robot.coordinates import pose_name
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
 from flexdyn_ros.simulation.limits import departures, in_words
@@ -215,7 +215,7 @@ def simulate(
         left = departures(result, loaded.coordinates)
         terminal.print_json(_summary(result) | {"beyond_limits": [one._asdict() for one in left]})
     elif not quiet:
-        _print(result, loaded.coordinates, limits)
+        _print(result, loaded, limits)
 
 
 def _split_folder(bag: Path | None, size: float, duration: float) -> Path | None:
@@ -318,19 +318,21 @@ def _without_noise(x: float) -> float:
     return x if abs(x) > NOISE else 0.0
 
 
-def _print(result: Trajectory, coordinates: tuple[Coordinate, ...], limits: str) -> None:
+def _print(result: Trajectory, robot: Robot, limits: str) -> None:
+    coordinates = robot.coordinates
     left = departures(result, coordinates)
     if limits == "spring":  # stops give way a little
         left = tuple(one for one in left if one.quantity == "velocity")
     beyond = {(one.name, one.farthest) for one in left}
     rows = []
+    # free rotations have no coordinate of their own among the positions: rotation vectors from the start
+    turned = robot.difference(result.q[:1], result.q) if any(c.q_index < 0 for c in coordinates) else result.v
     for c in coordinates:
-        x = result.q[:, c.q_index] if c.q_index >= 0 else None
-        values = (None,) * 4 if x is None else (x[0], x[-1], x.min(), x.max())
+        x = result.q[:, c.q_index] if c.q_index >= 0 else turned[:, c.v_index]
         speed = np.max(np.abs(result.v[:, c.v_index]))
         shown = [
-            "" if y is None else f"{_without_noise(y):.4g}{' !' if (c.name, float(y)) in beyond else ''}"
-            for y in (*values, speed)
+            f"{_without_noise(y):.4g}{' !' if (c.name, float(y)) in beyond else ''}"
+            for y in (x[0], x[-1], x.min(), x.max(), speed)
         ]
         rows.append((pose_name(c), c.unit, *shown))
     terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | max. rate", rows)

@@ -18,7 +18,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.expanded.colour_scale import colours_of, labelled, top_of
 from flexdyn_ros.view.film import check_format, encoded, frames_of, moments_of, png
-from flexdyn_ros.view.page import with_exact_colours
+from flexdyn_ros.view.page import with_additions
 from flexdyn_ros.wording import with_unit
 from flexdyn_ros.writing import write_bytes, write_text
 
@@ -108,7 +108,7 @@ def _completed(viewer: Any, html: str) -> str:
     )
     box = f'<div style="{style}"><b style="margin:0.7em">{name}</b>{viewer.legend}</div>'
     html = html.replace('<div id="root">', f'{box}\n    <div id="root">', 1)
-    return with_exact_colours(html, viewer.robot.name)
+    return with_additions(html, viewer.robot.name)
 
 
 def check_film(path: str | Path) -> Path:

@@ -1,9 +1,10 @@
-"""The page that viser serves, with one addition: toon materials show exactly the colours that they are given.
+"""The page that viser serves, with two additions: exact colours, and room on phones.
 
 viser has no material without light, and its renderer maps tones, so that a colour on a robot would be another
 one than in its legend. Materials of the kinds toon3 and toon5 are used for nothing else here: the addition
 puts the plain colour in place of their shaders. Instances have theirs as the page shows it, other meshes in
-linear light.
+linear light. On phones the panel is as wide as the page, and scroll bars, which lie over what they scroll,
+are narrower than its margins.
 """
 
 from __future__ import annotations
@@ -35,28 +36,38 @@ _SCRIPT = """<script>
 }
 </script>"""
 
+_STYLE = """<style>
+.mantine-ScrollArea-scrollbar[data-orientation="vertical"] { width: 6px !important; padding: 1px !important; }
+@media (max-width: 30em) {
+  .mantine-Paper-root[style*="position: fixed"][style*="bottom: 0"],
+  .mantine-Paper-root[style*="position: fixed"][style*="bottom: 0"] div[style*="width: 20em"] {
+    width: 100% !important;
+  }
+}
+</style>"""
+
 
 def _titled(html: str, title: str) -> str:
     # a function, since a name may hold what would be a reference to a group
     return re.sub("<title>.*?</title>", lambda _: f"<title>{escape(title)}</title>", html, count=1)
 
 
-def with_exact_colours(html: str, title: str = "") -> str:
-    """A page of viser that shows exact colours, with a title of its own where one is given; the addition runs
+def with_additions(html: str, title: str = "") -> str:
+    """A page of viser with the additions, and with a title of its own where one is given; the script runs
     before the page's own program."""
     html = _titled(html, title) if title else html
     head, tag, rest = html.partition("<head>")
-    return head + tag + _SCRIPT + rest
+    return head + tag + _SCRIPT + _STYLE + rest
 
 
 def completed(response: Any, title: str) -> Any:
-    """The answer to a request, with the addition and the title where it is the page."""
+    """The answer to a request, with the additions and the title where it is the page."""
     headers = response.headers
     if not headers.get("Content-Type", "").startswith("text/html") or not response.body:
         return response
     packed = headers.get("Content-Encoding") == "gzip"
     text = (gzip.decompress(response.body) if packed else response.body).decode()
-    body = with_exact_colours(text, title).encode()
+    body = with_additions(text, title).encode()
     response.body = gzip.compress(body, 5) if packed else body
     del headers["Content-Length"]
     headers["Content-Length"] = str(len(response.body))

@@ -329,7 +329,7 @@ class Viewer:
                         plotted = now
                         self._plot()
                         if moved:
-                            self.panels.links.refresh()
+                            self.panels.refresh()
                         moved = False
             except FlexdynError as error:
                 self._stand_still(str(error))

@@ -239,6 +239,21 @@ def test_poses_of_free_bodies_have_the_names_of_positions_in_the_table(flexdyn):
     assert "e-1" not in output.split("platform/z")[0]
 
 
+def test_rotations_of_free_bodies_are_told_from_the_start(flexdyn, tmp_path):
+    path = tmp_path / "ball.urdf"
+    path.write_text(
+        '<robot name="ball"><link name="ball"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link><flexdyn><base type="floating"/></flexdyn></robot>'
+    )
+    code, output, _ = flexdyn("simulate", str(path), "--duration", "2", "--v", "base/wz=0.5")
+    assert code == 0
+    rows = {row.split()[0]: row.split()[1:] for row in output.splitlines() if row.startswith("base/")}
+    assert rows["base/rz"] == ["rad", "0", "1", "0", "1", "0.5"]
+    assert rows["base/rx"] == ["rad", "0", "0", "0", "0", "0"]
+    assert len(rows) == 6
+    assert {len(row) for row in rows.values()} == {6}
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -197,6 +197,16 @@ def test_mistakes_of_one_block_do_not_hide_behind_each_other(tmp_path):
     assert len(find_mistakes(wrong)) == wrong.count("bendng_y=")
 
 
+def test_mistakes_of_one_joint_do_not_hide_behind_each_other():
+    joint = """<joint name="j" type="{}"><parent link="a"/><child link="b"/><axis xyz="{}"/>
+      <limit lower="1" upper="-1" effort="1" velocity="1"/><dynamics damping="{}"/></joint>"""
+    robot = '<robot name="r"><link name="a"/><link name="b"/>{}</robot>'
+    found = find_mistakes(robot.format(joint.format("revolut", "0 1", "-2")))
+    assert [error.attribute for error in found] == ["type", "xyz", "lower", "damping"]
+    (last,) = find_mistakes(robot.format(joint.format("revolute", "0 1 0", "2")))
+    assert last.attribute == "lower"
+
+
 def test_a_name_that_is_nearly_right_is_guessed_and_a_folder_called_one(tmp_path):
     _, _, error = flexdyn("check", "canadarm")
     assert "did you mean 'canadarm2'" in str(error)

@@ -2,9 +2,13 @@
 
 import os
 import re
+import shlex
+import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -31,8 +35,12 @@ def prefix(tmp_path_factory):
     for folder in (executables, index, share):
         folder.mkdir(parents=True)
     (index / "flexdyn_ros").touch()
-    for name in ("launch", "config", "rviz", "urdf", "package.xml"):
-        (share / name).symlink_to(ROOT / name)
+    (share / "package.xml").symlink_to(ROOT / "package.xml")
+    # links to files: `ros2 launch` looks into no folder that is a link
+    for name in ("launch", "config", "rviz", "urdf"):
+        (share / name).mkdir()
+        for file in (ROOT / name).iterdir():
+            (share / name / file.name).symlink_to(file)
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     found = [(name, *place.split(":")) for name, place in scripts.items()]
     for name, module, function in found:
@@ -77,3 +85,40 @@ def test_every_node_that_a_launch_file_starts_comes_up_and_ends_well(environment
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
     # ready, and ended well, of six launches
     assert len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE)) == 12, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("ros2") is None, reason="the command ros2 is not installed")
+def test_the_commands_of_the_quick_start_launch_the_nodes_and_reach_them(environment, tmp_path, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + (int(os.environ.get("ROS_DOMAIN_ID", "0")) + 41) % 100))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "ros.md").read_text(), re.DOTALL)
+    (block,) = (block for block in blocks if "ros2 launch" in block)
+    commands = block.replace("\\\n", " ").strip().splitlines()
+    launch, service, topic = (shlex.split(command) for command in commands)
+    log = tmp_path / "launch.txt"
+    with log.open("w") as file:
+        # rviz needs a screen
+        launched = [word for word in launch if word != "rviz:=true"]
+        process = subprocess.Popen(launched, stdout=file, stderr=file, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 600.0
+        while log.read_text().count("ready: ") < 3:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        answer = subprocess.run(service, capture_output=True, text=True, timeout=120, check=True).stdout
+        assert "success=True" in answer
+        assert "rows=7, cols=7" in answer
+        subprocess.run(topic, capture_output=True, timeout=120, check=True)
+        look = ["ros2", "topic", "echo", "--once", "/joint_states", "sensor_msgs/msg/JointState"]
+        elbow = 0.0
+        while abs(elbow + 1.5) > 0.05:
+            assert time.monotonic() < deadline, elbow
+            state = subprocess.run(look, capture_output=True, text=True, timeout=120, check=True).stdout
+            elbow = float(re.findall(r"^- (.*)$", state, re.MULTILINE)[7 + 3])
+    finally:
+        # as Ctrl-C on a terminal
+        os.killpg(process.pid, signal.SIGINT)
+        code = process.wait(120)
+    assert code == 0, log.read_text()
+    assert log.read_text().count("process has finished cleanly") == 3, log.read_text()

@@ -171,6 +171,11 @@ def test_knobs_move_the_robot_while_it_runs(page, viewer):
     index = viewer.robot.q_names.index("elbow_pitch")
     page.fill("elbow_pitch", 0.6)
     page.until(lambda: abs(viewer.q[index] - 0.6) < 0.2, "the joint does not go where it is told")
+    # with its unit, in the tab where it belongs
+    assert page.page.get_by_text("elbow_pitch [rad]").locator("visible=true").count() == 1
+    page.tab("Look")
+    page.until(lambda: page.page.get_by_text("payload").locator("visible=true").count() == 0, "it is here")
+    page.tab("Drive")
     page.fill("payload", 100.0)
     page.until(lambda: abs(viewer.drive.robot.mass - viewer.robot.mass - 100.0) < 2.0, "it carries nothing")
     page.fill("stiffness, 10^", 0.5)

@@ -96,6 +96,35 @@ def test_fields_show_what_was_taken_and_sliders_follow_the_tour(chrome):
         viewer.close()
 
 
+#: widths of panel and page, right end of the unit of the legend, left ends of scroll bars of the panel
+PHONE_PANEL = """() => {
+  const box = (e) => e.getBoundingClientRect(), panel = document.querySelector('.mantine-ScrollArea-root');
+  const unit = [...document.querySelectorAll('span')].find((e) => /^[0-9.]+ k?N m$/.test(e.innerText));
+  const bars = [...panel.querySelectorAll('.mantine-ScrollArea-scrollbar[data-orientation="vertical"]')];
+  const places = bars.map((e) => box(e)).filter((b) => b.width);
+  return [box(panel).width, innerWidth, box(unit).right, places.map((b) => b.left)];
+}"""
+
+
+def test_the_panel_of_a_phone_is_as_wide_as_the_page_and_its_scroll_bar_covers_nothing(chrome):
+    viewer = opened("canadarm2", 8369)
+    page = Page(chrome, viewer.port, 390, 844)
+    try:
+        page.tab("Look")
+        # nothing to plot, no plots
+        assert page.page.get_by_text("Plot of").locator("visible=true").count() == 0
+        viewer.play(flexdyn_ros.simulate(viewer.robot, 0.05, dt=1e-3))
+        page.page.get_by_text("Plot of tip deflections").wait_for()
+        page.until(lambda: page.page.evaluate(PHONE_PANEL)[3], "the tab is too short to scroll")
+        panel, width, unit, bars = page.page.evaluate(PHONE_PANEL)
+        assert panel == width == 390
+        assert unit < min(bars) < 390
+        assert not page.errors
+    finally:
+        page.page.close()
+        viewer.close()
+
+
 def test_a_phone_that_begins_with_the_camera_of_desks_is_led_to_the_robot(chrome):
     viewer = opened("canadarm2", 8366)
     page = Page(chrome, viewer.port, 390, 844)

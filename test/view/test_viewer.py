@@ -445,12 +445,43 @@ def test_sliders_are_grouped_as_the_report_groups_coordinates(monkeypatch):
     assert {"Base", "Joints", "Modes"} <= set(folders)
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [(-2.8973, 2.8973), (-0.336592, 0.3366), (0.0, 525.2), (-3e-7, 1e-7)]
+)
+def test_sliders_have_ends_and_steps_of_few_digits(low, high):
+    from flexdyn_ros.view.panels.jobs import marks
+
+    first, last, step = marks(low, high)
+    assert low <= first < last <= high
+    assert last - first > 0.99 * (high - low)
+    assert 200 <= (last - first) / step + 2 <= 2002
+    assert max(len(f"{abs(x):.12g}") for x in (first, last)) <= len("0.336") or step < 1e-6
+
+
+def test_sliders_follow_whatever_moves_and_one_moves_one_coordinate(viewer):
+    panel, robot = viewer.panels.pose, viewer.robot
+    q = robot.random(np.random.default_rng(4))
+    viewer.pose(q)
+    # the viewer does so four times a second while a page is open
+    panel._moved = 0.0
+    viewer.panels.refresh()
+    assert panel.sliders[0].value == pytest.approx(q[0], abs=0.51 * panel.sliders[0].step)
+    # what a visitor moves; nothing else takes the place of its slider
+    panel.sliders[1].value = 0.25
+    panel._slid(SimpleNamespace(client=0), 1)
+    expected = viewer.reach.values(q)
+    expected[1] = 0.25
+    np.testing.assert_allclose(viewer.reach.values(viewer.q), expected, atol=1e-12)
+    viewer.pose(robot.neutral())
+
+
 def test_sliders_follow_the_tour(viewer):
     q = viewer.reach.in_turn(0.5 * np.pi)
     viewer.panels.pose._moved = 0.0
     viewer.panels.pose.follow(q)
-    found = [viewer.panels.pose.sliders[i].value for i in range(viewer.robot.nv)]
-    np.testing.assert_allclose(found, viewer.reach.values(q))
+    sliders = [viewer.panels.pose.sliders[i] for i in range(viewer.robot.nv)]
+    found, steps = (np.array([getattr(s, name) for s in sliders]) for name in ("value", "step"))
+    assert (np.abs(found - viewer.reach.values(q)) <= 0.5001 * steps).all()
     assert np.ptp(found) > 0.0
     viewer.pose(viewer.robot.neutral())
 
@@ -464,7 +495,7 @@ def test_a_control_shows_the_number_that_was_taken(sent, taken):
 
 
 def test_a_name_is_text_in_the_title_of_the_page():
-    from flexdyn_ros.view.page import with_exact_colours
+    from flexdyn_ros.view.page import with_additions
 
-    page = with_exact_colours("<head><title>Viser</title></head>", r"\g<9>\1 & <b>")
+    page = with_additions("<head><title>Viser</title></head>", r"\g<9>\1 & <b>")
     assert r"<title>\g&lt;9&gt;\1 &amp; &lt;b&gt;</title>" in page

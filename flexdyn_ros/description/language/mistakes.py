@@ -7,9 +7,10 @@ on up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from flexdyn_ros.errors import DescriptionError
 
@@ -46,6 +47,26 @@ def end_of_stage() -> None:
     found = _found.get()
     if found:
         raise found.pop()
+
+
+def read_all(readers: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """What readers that do not depend on each other return, by name.
+
+    While mistakes are collected, all of them are tried before the last mistake is raised.
+    """
+    values, found, last = {}, _found.get(), None
+    for name, read in readers.items():
+        try:
+            values[name] = read()
+        except DescriptionError as error:
+            if found is None:
+                raise
+            if last is not None:
+                found.append(last)
+            last = error
+    if last is not None:
+        raise last
+    return values
 
 
 @contextmanager

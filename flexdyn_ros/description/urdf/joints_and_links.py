@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from flexdyn_ros.description.elements.description import Joint
 from flexdyn_ros.description.elements.urdf import ZERO, Inertia, Inertial, Limit, Link, Mimic
-from flexdyn_ros.description.language.mistakes import part
+from flexdyn_ros.description.language.mistakes import part, read_all
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 from flexdyn_ros.description.urdf.markup import (
@@ -197,27 +197,40 @@ def read_tensor(doc: Document, element: Element) -> Inertia:
 
 
 def _read_joint(doc: Document, name: str, element: Element, warnings: list[str]) -> Joint:
+    among = children_by_tag(element)
     kind = element.get("type")
     if kind not in JOINT_TYPES:
-        doc.fail("unknown joint type", element, "type", kind, "one of " + ", ".join(JOINT_TYPES))
-    among = children_by_tag(element)
+        # the rest is read as that of a joint about an axis with limits
+        kind = "revolute"
     origin = only_child(doc, element, "origin", among)
     dynamics = only_child(doc, element, "dynamics", among)
+    values = read_all(
+        {
+            "type": lambda: _read_type(doc, element),
+            "parent": lambda: _link_of(doc, element, "parent", among),
+            "child": lambda: _link_of(doc, element, "child", among),
+            "xyz": lambda: vector(doc, origin, "xyz", ZERO),
+            "rpy": lambda: vector(doc, origin, "rpy", ZERO),
+            "axis": lambda: _read_axis(doc, element, kind, among),
+            "limit": lambda: _read_limit(doc, element, kind, among, warnings),
+            "damping": lambda: _not_negative(doc, dynamics, "damping"),
+            "friction": lambda: _not_negative(doc, dynamics, "friction"),
+            "mimic": lambda: _read_mimic(doc, element, kind, among, warnings),
+        }
+    )
     return Joint(
+        **values,
         name=name,
-        type=kind,
-        parent=_link_of(doc, element, "parent", among),
-        child=_link_of(doc, element, "child", among),
-        xyz=vector(doc, origin, "xyz", ZERO),
-        rpy=vector(doc, origin, "rpy", ZERO),
-        axis=_read_axis(doc, element, kind, among),
-        limit=_read_limit(doc, element, kind, among, warnings),
-        damping=_not_negative(doc, dynamics, "damping"),
-        friction=_not_negative(doc, dynamics, "friction"),
-        mimic=_read_mimic(doc, element, kind, among, warnings),
         unused=tuple(tag for tag in _OF_ONE_AXIS if kind in ("floating", "planar") and tag in among),
         line=line_of(element),
     )
+
+
+def _read_type(doc: Document, joint: Element) -> str:
+    kind = joint.get("type")
+    if kind not in JOINT_TYPES:
+        doc.fail("unknown joint type", joint, "type", kind, "one of " + ", ".join(JOINT_TYPES))
+    return kind
 
 
 def _link_of(doc: Document, joint: Element, tag: str, among: Children) -> str:

@@ -15,6 +15,8 @@ LOOKS = 50
 UPRIGHT = 0.75
 #: a camera that differs by more than this from where it was put was moved by its visitor [of the distance]
 MOVED = 1e-3
+#: a motion that leaves the room that is seen by less than this stays in the picture [of the room]
+SLACK = 0.02
 
 
 class Cameras:
@@ -61,6 +63,14 @@ class Cameras:
         for client in self._viewer.server.get_clients().values():
             aim(client.camera, "corner", low, high, upright=_upright(client.camera))
         self._kept.clear()
+
+    def keep_in_sight(self) -> None:
+        """See all that the present scene moves through, where that is more than was seen before."""
+        low, high = self.swept()
+        first_low, first_high = self._first
+        slack = SLACK * float(np.max(first_high - first_low))
+        if (low < first_low - slack).any() or (high > first_high + slack).any():
+            self.frame_scene()
 
     def swept(self) -> tuple[np.ndarray, np.ndarray]:
         """Corners (3,), (3,) of a box that holds the robot wherever the present scene takes it [m]."""
@@ -111,14 +121,14 @@ class Cameras:
         upright = _upright(client.camera)
         if not upright:
             return
-        desk = self._viewer.server.initial_camera
+        desk, room = self._viewer.server.initial_camera, self.swept()
 
         def aim_above_panel(camera: Any) -> None:
             # a page that still loads may take the camera of desks after this one
             if np.allclose(camera.position, desk.position):
-                aim(camera, "corner", *self._first, upright=upright)
+                aim(camera, "corner", *room, upright=upright)
 
-        aim(client.camera, "corner", *self._first, upright=upright)
+        aim(client.camera, "corner", *room, upright=upright)
         client.camera.on_update(aim_above_panel)
 
 

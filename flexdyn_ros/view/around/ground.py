@@ -18,6 +18,8 @@ CELL, SURFACE = (214, 218, 224), (140, 143, 150)
 DEEP = 3e-3
 #: cells of the floor between heavier lines, and cuts of each line
 EVERY, CUTS = 5, 9
+#: lines across a road to a cell of a floor of that size
+ACROSS = 5
 #: of a road: behind and before the robot, beside its wheels, between points [shares of the robot's size]
 BEHIND, BEFORE, WIDE, FINE = 1.5, 2.5, 0.2, 0.008
 
@@ -88,6 +90,8 @@ class Road:
     def __init__(self, scene: SceneApi, robot: Robot, appearance: Appearance, size: float) -> None:
         assert appearance.road is not None
         self._scene, self._robot, self._size, self._road = scene, robot, size, appearance.road
+        #: between lines across it [m]
+        self.cell = float(10.0 ** np.floor(np.log10(size / 2.0))) / ACROSS
         #: to both sides [m]
         self._wide = WIDE * size + max((abs(wheel.xyz[1]) for wheel in appearance.wheels), default=0.0)
         self._at = np.nan
@@ -108,8 +112,9 @@ class Road:
             "/road/surface", vertices, faces, color=SURFACE, side="double", cast_shadow=False,
             receive_shadow=False,
         )  # fmt: skip
-        # lines across tell that the ribbon moves past
-        marks = points[:: len(points) // 40]
+        # lines across tell that the ribbon moves past, and how long things are
+        at = np.arange(np.ceil(points[0, 0] / self.cell), points[-1, 0] / self.cell) * self.cell
+        marks = np.stack((at, np.zeros_like(at), self.ground(at)), axis=-1)
         across = np.array([0.0, self._wide, 0.0])
         lift = np.array([0.0, 0.0, 2e-3 * self._size])
         lines = np.stack((marks + lift - across, marks + lift + across), axis=1)

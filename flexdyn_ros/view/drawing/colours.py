@@ -11,7 +11,7 @@ def legend(quantity: str, top: float) -> str:
         return ""
     colours = ", ".join(f"rgb({r},{g},{b})" for r, g, b in STOPS.tolist())
     return (
-        f'<div style="margin:0.3em 0.7em;font-size:0.8em"><div>{labelled(quantity)}</div>'
+        f'<div style="margin:0.3em 1em;font-size:0.8em"><div>{labelled(quantity)}</div>'
         f'<div style="height:0.8em;border-radius:3px;background:linear-gradient(to right,{colours})"></div>'
         '<div style="display:flex;justify-content:space-between">'
         f"<span>0</span><span>{top_of(quantity, top)}</span></div></div>"

@@ -71,6 +71,27 @@ def number(handle: Any, low: float, high: float) -> float:
     return taken
 
 
+def marks(low: float, high: float) -> tuple[float, float, float]:
+    """Ends and step of a slider from low to high, at most a hundredth of them narrower, in few digits: the
+    step is a power of ten, so that the field beside the slider shows no more of them."""
+    power = int(np.floor(np.log10((high - low) / 200.0)))
+    step = 10.0**power
+    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    return round(first * step, -power), round(last * step, -power), step
+
+
+def put(slider: Any, value: float) -> None:
+    """Put a slider at the mark next to a value, if it is not there."""
+    near = mark(value, slider.min, slider.max, slider.step)
+    if abs(slider.value - near) > 0.5 * slider.step:
+        slider.value = near
+
+
+def mark(value: float, low: float, high: float, step: float) -> float:
+    """The mark of a slider next to a value; a power of ten is the step."""
+    return round(step * round(float(np.clip(value, low, high)) / step), 12)
+
+
 def choice(handle: Any, default: str) -> str:
     """What was chosen, or the default if a browser sent what is not offered."""
     return str(handle.value) if handle.value in handle.options else default

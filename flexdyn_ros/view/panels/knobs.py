@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.view.drive import Drive
-from flexdyn_ros.view.panels.jobs import Jobs, number
+from flexdyn_ros.view.panels.jobs import Jobs, mark, marks, number, put
 
 if TYPE_CHECKING:
     from viser import GuiApi
@@ -28,7 +28,7 @@ class KnobsTab:
         self.targets: dict[int, Any] = {}
         gui.add_button("Start live simulation").on_click(lambda _: jobs.shortly(self.begin))
         gui.add_button("Hold this pose").on_click(lambda _: viewer.pose(viewer.q))
-        self._folder = gui.add_folder("Targets")
+        self._folder = gui.add_folder("Targets and load", visible=False)
         self.payload: object = None
         self.stiffness: object = None
 
@@ -38,33 +38,34 @@ class KnobsTab:
         if not self.targets:
             self._make(drive)
         for index, slider in self.targets.items():
-            slider.value = float(np.clip(drive.targets[index], slider.min, slider.max))
+            put(slider, drive.targets[index])
         self._viewer.go(drive)
 
     def _make(self, drive: Drive) -> None:
-        robot = drive.robot
+        self._folder.visible = True
         with self._folder:
-            for i, (name, low, high, unit) in enumerate(_ranges(drive)):
+            for i, (name, low, high, hint) in enumerate(_ranges(drive)):
                 if low < high:
                     self.targets[i] = self._slider(
-                        name, low, high, drive.targets[i], unit, lambda d, x, i=i: d.set_target(i, x)
-                    )
-        heaviest = HEAVIEST * robot.mass
-        if drive.tip is not None:
-            self.payload = self._slider(
-                "payload", 0.0, heaviest, 0.0, f"kg at {drive.tip}", lambda d, x: d.set_payload(x)
-            )
-        if drive.has_stiffness:
-            self.stiffness = self._slider(
-                "stiffness, 10^", -SOFTEST, SOFTEST, 0.0, "EI, EA, GJ of all beams: times ten to this power",
-                lambda d, x: d.set_stiffness(10.0**x),
-            )  # fmt: skip
+                        name, low, high, drive.targets[i], hint,
+                        lambda d, x, i=i: d.set_target(i, x),
+                    )  # fmt: skip
+            if drive.tip is not None:
+                heaviest = HEAVIEST * drive.robot.mass
+                self.payload = self._slider(
+                    "payload [kg]", 0.0, heaviest, 0.0, f"at {drive.tip}", lambda d, x: d.set_payload(x)
+                )
+            if drive.has_stiffness:
+                self.stiffness = self._slider(
+                    "stiffness, 10^", -SOFTEST, SOFTEST, 0.0,
+                    "EI, EA, GJ of all beams: times ten to this power", lambda d, x: d.set_stiffness(10.0**x),
+                )  # fmt: skip
 
-    def _slider(self, name: str, low: float, high: float, value: float, unit: str, turn: object) -> object:
+    def _slider(self, name: str, low: float, high: float, value: float, hint: str, turn: object) -> object:
+        low, high, step = marks(low, high)
         slider = self._gui.add_slider(
-            name, min=low, max=high, step=(high - low) / 500.0,
-            initial_value=float(np.clip(value, low, high)), hint=f"[{unit}]",
-        )  # fmt: skip
+            name, min=low, max=high, step=step, initial_value=mark(value, low, high, step), hint=hint
+        )
         slider.on_update(lambda event: self._turned(event, slider, turn))
         return slider
 
@@ -74,7 +75,7 @@ class KnobsTab:
 
 
 def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
-    """Name, lowest, highest and unit of what is asked of each actuator; the same twice where it has no
+    """Label, lowest, highest and hint of what is asked of each actuator; the same twice where it has no
     target."""
     robot = drive.robot
     if drive.valves:
@@ -82,7 +83,7 @@ def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
     if robot.legs:
         lengths = drive.targets
         return [
-            (name, x - STROKE * x, x + STROKE * x, "m")
+            (f"{name} [m]", x - STROKE * x, x + STROKE * x, "length")
             for name, x in zip(robot.effort_names, lengths, strict=True)
         ]
     found = []
@@ -90,5 +91,5 @@ def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
         moves = c.actuated and c.q_index >= 0 and c.kind in DRIVEN
         low = c.lower if np.isfinite(c.lower) else -np.pi
         high = c.upper if np.isfinite(c.upper) else np.pi
-        found.append((c.name, low, high, c.unit) if moves else (c.name, 0.0, 0.0, c.unit))
+        found.append((f"{c.name} [{c.unit}]", *((low, high) if moves else (0.0, 0.0)), c.kind))
     return found

@@ -147,7 +147,10 @@ class LivePlot:
         offered = [name for name in QUANTITIES if _has(robot, name)]
         self._server, self._robot = server, robot
         gui = server.gui
-        self._folder = gui.add_folder(f"Plot of {quantity if quantity in offered else offered[0]}")
+        # seen when there is something to draw
+        self._folder = gui.add_folder(
+            f"Plot of {quantity if quantity in offered else offered[0]}", visible=False
+        )
         with self._folder:
             self._choice = gui.add_dropdown(
                 "Shown", offered, initial_value=quantity if quantity in offered else offered[0]
@@ -187,6 +190,7 @@ class LivePlot:
         self._drawn = drawn
         title, lines = f"{quantity} [{series.unit}]", _lines(series, cursor=now is not None)
         if self._handle is None:
+            self._folder.visible = True
             with self._folder:
                 self._handle = self._server.gui.add_uplot(
                     columns, lines, title=title, axes=({"label": "time [s]"}, {"size": 62}), height=230,

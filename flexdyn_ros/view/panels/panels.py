@@ -89,6 +89,14 @@ class Panels:
         if html != self._viewer.legend:
             self._viewer.legend = self._legend.content = html
 
+    def refresh(self) -> None:
+        """Let the controls show the state that is shown; modes swing too fast for that."""
+        viewer = self._viewer
+        if viewer.source != "mode":
+            self.pose.follow(viewer.q)
+        self.links.refresh()
+        self.time_line.mark(playing=viewer.source == "run" and viewer.playback.playing)
+
     def highlight(self, colouring: str, *, magnification: float) -> None:
         """Colour by a quantity, magnify deformations, show what is undeformed."""
         self.look.highlight(colouring, magnification)
@@ -151,8 +159,10 @@ class Panels:
 
 
 def _summary(viewer: Any) -> str:
-    robot, floor = viewer.robot, viewer.picture.stage.floor
+    robot, stage = viewer.robot, viewer.picture.stage
     words = [robot.kind, f"{robot.nv} coordinates", f"{robot.mass:.4g} kg"]
-    if floor is not None:
-        words.append(f"cells of the floor {with_unit(floor.cell, 'm')}")
+    if stage.floor is not None:
+        words.append(f"cells of the floor {with_unit(stage.floor.cell, 'm')}")
+    if stage.road is not None:
+        words.append(f"lines of the road every {with_unit(stage.road.cell, 'm')}")
     return f"**{literal(robot.name)}**: {', '.join(words)}"

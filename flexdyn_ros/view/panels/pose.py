@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.robot.coordinates import MODAL, pose_name
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.panels.jobs import Jobs, choice, number
+from flexdyn_ros.view.panels.jobs import Jobs, choice, marks, number, put
 
 if TYPE_CHECKING:
     from viser import GuiApi
@@ -46,41 +46,45 @@ class PoseTab:
 
     def _add_slider(self, gui: GuiApi, c: Any) -> None:
         reach = self._viewer.reach
-        low, high = float(reach.lower[c.v_index]), float(reach.upper[c.v_index])
+        low, high, step = marks(float(reach.lower[c.v_index]), float(reach.upper[c.v_index]))
         slider = gui.add_slider(
             f"{pose_name(c)} [{c.unit}]",
             min=low,
             max=high,
-            step=(high - low) / 1000.0,
+            step=step,
             initial_value=float(np.clip(0.0, low, high)),
             hint=f"{c.kind}, from the neutral position",
         )
-        slider.on_update(self._slid)
+        slider.on_update(lambda event: self._slid(event, c.v_index))
         self.sliders[c.v_index] = slider
 
-    def _slid(self, event: Any) -> None:
+    def _slid(self, event: Any, index: int) -> None:
         if event.client is None:  # moved by us
             return
-        x = np.zeros(self._viewer.robot.nv)
-        # events come on several threads: the last to show a pose must be one that read the last values
+        # leave the sliders to the hand that moves them
+        self._moved = time.monotonic() + 0.3
+        viewer, slider = self._viewer, self.sliders[index]
+        # events come on several threads: the last to show a pose must be one that read the last value
         with self._sliding:
-            for index, slider in self.sliders.items():
-                x[index] = number(slider, slider.min, slider.max)
-            self._viewer.pose(self._viewer.reach.configuration(x))
+            x = viewer.reach.values(viewer.mode.q if viewer.source == "mode" else viewer.q)
+            x[index] = number(slider, slider.min, slider.max)
+            viewer.pose(viewer.reach.configuration(x))
 
     def take(self, q: np.ndarray) -> None:
         """Show q (nq,), sliders too."""
-        for index, value in enumerate(self._viewer.reach.values(q).tolist()):
-            self.sliders[index].value = value
+        self._set(q)
         self._viewer.pose(q)
 
     def follow(self, q: np.ndarray) -> None:
         """Move the sliders to q (nq,), not at every frame."""
         if time.monotonic() - self._moved > 1.0 / SLIDER_RATE:
             self._moved = time.monotonic()
-            for index, value in enumerate(self._viewer.reach.values(q).tolist()):
-                if self.sliders[index].value != value:
-                    self.sliders[index].value = value
+            self._set(q)
+
+    def _set(self, q: np.ndarray) -> None:
+        """Put the sliders at q (nq,), where they are elsewhere."""
+        for index, value in enumerate(self._viewer.reach.values(q).tolist()):
+            put(self.sliders[index], value)
 
     def _sag(self) -> None:
         """The shape that gravity gives the robot while its joints are held."""

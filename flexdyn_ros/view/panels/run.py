@@ -53,9 +53,7 @@ class RunTab:
             found, message = error.trajectory, str(error)
         if twin is not None:
             twin.adopt(found, simulate(twin.robot, duration, twin.state_of(q), **how))
-        viewer.play(found)
-        if twin is not None:
-            viewer.cameras.frame_scene()
+        self._play(found)
         if message:
             viewer.panels.tell(message)
 
@@ -67,4 +65,9 @@ class RunTab:
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"run{kind}"
             path.write_bytes(file.content)
-            self._viewer.play(Trajectory.load(path, self._viewer.robot, most_bytes=UPLOAD))
+            self._play(Trajectory.load(path, self._viewer.robot, most_bytes=UPLOAD))
+
+    def _play(self, run: Trajectory) -> None:
+        """Play a run, seen from where all of it is in the picture."""
+        self._viewer.play(run)
+        self._viewer.cameras.keep_in_sight()

@@ -47,18 +47,23 @@ class TimeLine:
         span = max(playback.end - playback.start, 1e-6)
         self.time.min, self.time.max, self.time.step = playback.start, playback.end, span / 1000.0
         self._folder.visible = True
-        self._play.label = "Pause"
+        self.mark(playing=True)
         playback.speed, playback.loop = self.chosen_speed, bool(self.loop.value)
         t = playback.trajectory
         self._viewer.panels.tell(f"{t.method or 'recording'}: {len(t)} samples, {span:g} s")
 
     def follow(self, playback: Playback) -> None:
         """Move the slider of time, not at every frame."""
-        if not playback.playing:
-            self._play.label = "Play"
+        self.mark(playing=playback.playing)
         if time.monotonic() - self._moved > 1.0 / SLIDER_RATE:
             self._moved = time.monotonic()
             self.time.value = float(np.clip(playback.time, self.time.min, self.time.max))
+
+    def mark(self, *, playing: bool) -> None:
+        """Say what the button does while the run is played, or is not."""
+        label = "Pause" if playing else "Play"
+        if self._play.label != label:
+            self._play.label = label
 
     def toggle(self) -> None:
         """Play or pause."""
@@ -68,7 +73,7 @@ class TimeLine:
                 playback.time = playback.start
             playback.playing = not playback.playing or self._viewer.source != "run"
             self._viewer.source = "run"
-            self._play.label = "Pause" if playback.playing else "Play"
+            self.mark(playing=playback.playing)
 
     def step(self, count: int) -> None:
         """Pause, and go on by so many samples."""
@@ -76,7 +81,8 @@ class TimeLine:
         if playback is None:
             return
         t = playback.trajectory.t
-        playback.playing, self._play.label = False, "Play"
+        playback.playing = False
+        self.mark(playing=False)
         at = float(t[np.clip(playback.index + count, 0, len(t) - 1)])
         self._moved, self.time.value = time.monotonic() + 0.3, at
         self._viewer.show_time(at)
@@ -86,7 +92,7 @@ class TimeLine:
         if event.client is None or playback is None:
             return
         playback.playing = False
-        self._play.label = "Play"
+        self.mark(playing=False)
         self._moved = time.monotonic() + 0.3  # leave the slider to the hand that moves it
         self._viewer.show_time(number(self.time, playback.start, playback.end))
 
