@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.families.trees.elements.robot import OFFERS, ElementTreeFunctions
-from flexdyn_ros.families.wheeled.articulated import ArticulatedMobileFunctions
+from flexdyn_ros.families.wheeled.robot import MobileFunctions
 
 
-class ElementMobileFunctions(ElementTreeFunctions, ArticulatedMobileFunctions):
-    """An `ArticulatedMobileFunctions` with elements between its frames."""
+class ElementMobileFunctions(ElementTreeFunctions, MobileFunctions):
+    """A `MobileFunctions` with elements between its frames."""
 
-    offers = (*ArticulatedMobileFunctions.offers, *OFFERS)
-    around = ArticulatedMobileFunctions
+    offers = (*MobileFunctions.offers, *OFFERS)
+    around = MobileFunctions
 
     def _motion(
         self, q: np.ndarray, v: Any, tau: Any, wrenches: Mapping[str, object] | None, acceleration: Any

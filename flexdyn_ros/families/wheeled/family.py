@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
-    if description.formulation.method == "floating_frame":
-        from flexdyn_ros.families.wheeled.robot import MobileFunctions
-
-        return MobileFunctions(description)
     if elements_of(description):
         from flexdyn_ros.families.wheeled.elements import ElementMobileFunctions
 
         return ElementMobileFunctions(description)
-    from flexdyn_ros.families.wheeled.articulated import ArticulatedMobileFunctions
+    from flexdyn_ros.families.wheeled.robot import MobileFunctions
 
-    return ArticulatedMobileFunctions(description)
+    return MobileFunctions(description)
 
 
 def _check(robot: Robot) -> Findings:

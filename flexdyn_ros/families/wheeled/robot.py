@@ -56,8 +56,10 @@ class MobileFunctions(TreeFunctions):
     """A tree of rigid bodies and flexible links on sprung wheels over a road.
 
     The verbs are those of a tree; forces of suspension and tyres are the external part of the bias, their
-    energy is elastic. `base/x` is prescribed where the drive is (`speed`, `profile`): its acceleration is 0
-    unless `prescribed` gives it, its effort is the driving force.
+    energy is elastic. With the method `floating_frame` a planar tree computes (`rolling.tables`); with
+    `articulated`, the second, independent path for planar bases and the only one for floating bases, wheels
+    wrap the table of the general tree. `base/x` is prescribed where the drive is (`speed`, `profile`): its
+    acceleration is 0 unless `prescribed` gives it, its effort is the driving force.
     """
 
     kind = "mobile"
@@ -85,6 +87,11 @@ class MobileFunctions(TreeFunctions):
 
     def changed_tree(self, tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
         return with_hubs(super().changed_tree(tree, values), values)
+
+    @cached_property
+    def by_mass_matrix(self) -> bool:  # type: ignore[override]
+        """True also where wheels wrap the general tree, whose recursion knows none."""
+        return self.rolling.tables is None or self.needs_mass_matrix
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         return self._probes.columns(rows)
@@ -277,12 +284,6 @@ class MobileFunctions(TreeFunctions):
 
     # ---- behind the extras ----
 
-    def _wheels_many(
-        self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray
-    ) -> int:
-        """The entry `wheels_many`."""
-        return wheels_many(address, work, q, v, out)
-
     def _drive_index(self) -> int:
         if not self.prescribed.any():
             raise UnsupportedError(
@@ -305,5 +306,6 @@ class MobileFunctions(TreeFunctions):
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
         self.check({"q": rows.take("q"), "v": rows.take("v")})
-        self.call(self._wheels_many, rows, ("q", "v"), out)
+        entry = tree_wheels.tree_wheels_many if self.rolling.tables is None else wheels_many
+        self.call(entry, rows, ("q", "v"), out)
         return rows, out

@@ -2,7 +2,7 @@
 
 The header is that of a flexible tree (trees/flexible/kernels/views.py; of a rigid one with no link in it)
 with the words below behind it, so that every entry and every function of the tree takes the address too.
-Forces are vertical (docs/theory/mobile.md, "What is modelled"); a wheel's mount has its exact kinematics, or,
+Forces are vertical (docs/theory/mobile.md, "Assumptions"); a wheel's mount has its exact kinematics, or,
 on planar bases that ask for it, those of small pitch.
 """
 
