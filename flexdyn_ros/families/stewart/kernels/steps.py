@@ -32,13 +32,12 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
 from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
-from .kinematics import load_of_wrench
 from .legs import leg_line
 from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, open_platform
 
@@ -60,17 +59,6 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
             for k in range(LEGS):
                 M[6 * i + j] += J[6 * k + i] * extra[k] * J[6 * k + j]
     solve_definite(M, a)
-    return 0
-
-
-@callback(table.load.signature)
-def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/verbs/table.py; points in the frames of the bodies of kinematics.py."""
-    model, q, force = open_platform(robot_of(robot)), floats_at(q, 7), floats_at(force, 6)
-    bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
-    for i in range(k):
-        w = window(wrenches, 6 * i, 6)
-        load_of_wrench(model, q, bodies[i], points[3 * i], points[3 * i + 1], points[3 * i + 2], w, force)
     return 0
 
 
@@ -177,6 +165,6 @@ def drive_cylinders(model, J, memory, q, v, a, effort, h):
         effort[i] = states[STATE_COUNT * i + FORCE] if faults == 0 else np.nan
 
 
-functions = {"accelerate": accelerate, "load": load, "measure": observe, "exert": exert}
+functions = {"accelerate": accelerate, "measure": observe, "exert": exert}
 #: where the legs have cylinders
 hydraulic = {"actuate": actuate}
