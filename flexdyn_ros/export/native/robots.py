@@ -15,7 +15,6 @@ from flexdyn_ros.export.c_code.text import not_read, text_of
 from flexdyn_ros.export.native.library import bound_calls, call_sources, find_compiler, library_of
 from flexdyn_ros.export.tracing.equations import INNER, Equations
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE
-from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs import head as words
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.verbs import Robot
@@ -71,7 +70,7 @@ def compiled_functions(general: Robot) -> FamilyFunctions:
     functions: Any = type(general.functions)(*general.functions.recipe)
     of_family = functions.table
     rows = {}
-    for name in ("ready", "inverse", "forward", "inertia", "mass", *_ON_LANES, "accelerate"):
+    for name in ("ready", "inverse", "forward", "inertia", "mass", *_OF_ROWS, "accelerate"):
         symbol = getattr(library, f"flexdyn_{'mass' if name == 'inertia' else name}", None)
         if symbol is not None:
             address = ctypes.cast(symbol, ctypes.c_void_p).value or 0
@@ -81,21 +80,20 @@ def compiled_functions(general: Robot) -> FamilyFunctions:
     functions.table = of_family.with_rows(rows)
     functions.origin = compiled_functions, general
     functions.direct, functions.by_mass_matrix, functions.singles = True, False, {}
-    functions.loads_on_lanes = functions.tells_pivot = False
     bound = bound_calls(functions, library, max(made.work, 1)) if calls else {}
     vars(functions).update(bound, library=library)
     functions.offers = (*functions.offers, *bound)
     return functions
 
 
-#: functions of blocks of samples, by their names in a table
-_ON_LANES = {"inverse_on_lanes": "inverse_dynamics", "forward_on_lanes": "forward_dynamics"}
+#: functions of rows of samples, by their names in a table
+_OF_ROWS = {"inverse_of_rows": "inverse_dynamics", "forward_of_rows": "forward_dynamics"}
 
 
 def lane_sources(robot: Robot) -> tuple[list[str], int]:
     """C of the dynamics on lanes, and numbers of its work memory."""
     equations, parts, work = Equations(robot), [], 0
-    for verb in _ON_LANES.values():
+    for verb in _OF_ROWS.values():
         function = equations.function(verb)
         text = text_of(function, "lanes", Vectors())
         inputs = ", ".join(f"const vec *{name}" for name, _ in function.inputs)
@@ -119,13 +117,11 @@ def takes_steps(robot: Robot) -> bool:
 def table_sources(robot: Robot, made: Program, steps: bool) -> dict[str, str]:
     """C files {name: text} of the functions of the table, beside those of the robot."""
     parts, work = lane_sources(robot)
-    third = max(robot.nv, robot.nu)
     names = {"INVERSE": "inverse_dynamics", "FORWARD": "forward_dynamics", "MASS": "mass_matrix"}
     if steps:
         names |= {"ACCELERATE": "accelerate", "ACCELERATE_IMPLICITLY": "accelerate_implicitly"}
-    numbers = {"NQ": robot.nq, "NV": robot.nv, "THIRD": third, "WORK": max(made.work, 1)}
-    numbers |= {"COUNT": words.COUNT, "NOT_FINITE": NOT_FINITE, "LANES": LANES}
-    numbers |= {"WORK_ON_LANES": max(work, 1)}
+    numbers = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "WORK": max(made.work, 1)}
+    numbers |= {"COUNT": words.COUNT, "NOT_FINITE": NOT_FINITE, "WORK_ON_LANES": max(work, 1)}
     header = [
         f'#include "{made.name}.h"',
         *(f"#define {key} {number}" for key, number in numbers.items()),

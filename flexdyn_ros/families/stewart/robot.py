@@ -199,8 +199,6 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
         tau: np.ndarray,
         batch: tuple[int, ...],
     ) -> None:
-        if not pivot.size:  # looked at by nobody: only what has no answer is
-            pivot = np.where(np.isfinite(tau).all(axis=1, keepdims=True), 1.0, 0.0)
         near = np.flatnonzero(~(pivot[:, 0] >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
         singular = near
         if near.size:

@@ -24,6 +24,7 @@ from flexdyn_ros.numerics.verbs.table import (
     call_balance,
     call_forward,
     call_inverse,
+    call_of_rows,
     call_on_lanes,
     call_ready,
     call_status,
@@ -220,6 +221,16 @@ def many_on_lanes(head, work, q, v, third, result, wrenches, pivot):
             scatter(told, pivot, first, pivot.shape[1])
     if finite(window(floats, LANES * n, LANES), LANES):
         return at.OK if nq == nv else first_misplaced(words, q)
+    return first_wrong(words, q, v, third, result)
+
+
+@entry(f"int64(int64, {_M}, {_M}, {_M}, {_M})", nogil=True)
+def many_of_rows(head, q, v, third, result):
+    """Inverse or forward dynamics for rows of q, v and accelerations or efforts, by a function that takes
+    them all."""
+    words = ints_at(head, HEAD_WORDS)
+    arrays = address_of(q), address_of(v), address_of(third), address_of(result)
+    call_of_rows(words[CHOSEN], (head, *arrays, q.shape[0]))
     return first_wrong(words, q, v, third, result)
 
 

@@ -203,6 +203,9 @@ def supply(head, work):
 #: (head, work, numbers, is_first): `inverse` or `forward` of a block of lanes at the beginning of work memory
 #: of so many float64 numbers: q, v, accelerations or efforts, and the result; a status of the family
 LANES_SIGNATURE = "int64(int64, int64, int64, int64)"
+#: (head, q, v, third, out, count): `inverse` or `forward` of rows of q, v and accelerations or efforts, which
+#: C libraries of single robots have; 0
+ROWS_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64)"
 #: (t, q, v): before each evaluation of a run with error control, what follows time and state without breaks:
 #: efforts, wrenches, accelerations of prescribed coordinates are written into the memory of the steps. Not 0
 #: ends the run. No function of the family: its address travels in the header of the steps
@@ -226,7 +229,8 @@ call_status, call_ready, call_inverse, call_forward = status.call, ready.call, i
 call_balance, call_observe, call_load, call_accelerate = balance.call, mass.call, load.call, accelerate.call
 call_losses, call_measure, call_exert = losses.call, measure.call, exert.call
 call_actuate, call_supply = actuate.call, supply.call
-call_on_lanes, call_provide = caller(LANES_SIGNATURE), caller(PROVIDE_SIGNATURE)
+call_on_lanes, call_of_rows = caller(LANES_SIGNATURE), caller(ROWS_SIGNATURE)
+call_provide = caller(PROVIDE_SIGNATURE)
 
 
 class Table(Mapping[str, Callback]):

@@ -65,6 +65,9 @@ class DynamicsEntries(DerivativeEntries):
         """One of the dynamics over all rows: on lanes by the C function of that name, or one by one, with
         wrenches that those do not take and if interpreted; the status."""
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
+        of_rows = on_lanes.replace("on_lanes", "of_rows")
+        if of_rows in self.table and not names:
+            return self._of_rows(of_rows, [*data.values(), out], pivot)
         if not self.takes_lanes(on_lanes, wrenches):
             run = seeing.required_efforts if on_lanes == "inverse_on_lanes" else seeing.accelerations
             return run(data, seeing.points(names), wrench_rows(rows, wrenches), out)
@@ -76,6 +79,19 @@ class DynamicsEntries(DerivativeEntries):
             return dynamics.many_on_lanes(head.address, seeing.work(PER_LANES, extra), *arrays, *none)
 
         return run_in_slices(call, [*data.values(), out, *beside])
+
+    def _of_rows(self, name: str, arrays: list[np.ndarray], pivot: np.ndarray) -> int:
+        """One of the dynamics by a function of a C library; pivots are not told, only whether there is a
+        result."""
+        head = self.head(name, lambda: self.new_head(lanes=name))
+
+        def call(*rows: np.ndarray) -> int:
+            return dynamics.many_of_rows(head.address, *rows)
+
+        status = run_in_slices(call, arrays)
+        if pivot.size:
+            pivot[:, 0] = np.isfinite(arrays[-1]).all(axis=1)
+        return status
 
     def takes_lanes(self, name: str, wrenches: Mapping[str, object] | None) -> bool:
         """Whether batches go on lanes, by the C function of that name."""

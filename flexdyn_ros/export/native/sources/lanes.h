@@ -1,12 +1,10 @@
-/* Vectors of LANES samples, and functions of them; for GCC and clang. */
+/* Vectors of eight samples, and functions of them; for GCC and clang. */
 #ifndef FLEXDYN_LANES_H
 #define FLEXDYN_LANES_H
 
 #include <math.h>
 
-#ifndef LANES
 #define LANES 8
-#endif
 typedef double vec __attribute__((vector_size(8 * LANES), aligned(8)));
 typedef long long mask __attribute__((vector_size(8 * LANES), aligned(8)));
 

@@ -46,21 +46,58 @@ int64_t flexdyn_mass(int64_t head, int64_t work, int64_t q, int64_t v, int64_t o
     return MASS(AT(q), NULL, AT(out), memory) == 0 ? 0 : NOT_FINITE;
 }
 
+/* rows of samples, LANES at a time */
 static _Thread_local vec lanes[WORK_ON_LANES];
 
-int64_t flexdyn_inverse_on_lanes(int64_t head, int64_t work, int64_t numbers, int64_t is_first)
+/* rows of n numbers as n vectors; rows beyond the end are the last one */
+INLINE void gather(vec *block, const double *rows, int n, int64_t first, int64_t count)
 {
-    vec *block = (vec *)AT(work);
-    (void)head, (void)numbers, (void)is_first;
-    lanes_inverse_dynamics(block, block + NQ, block + NQ + NV, block + NQ + NV + THIRD, lanes);
+    int i, k;
+    for (k = 0; k < LANES; k++) {
+        const int64_t row = first + k < count ? first + k : count - 1;
+        for (i = 0; i < n; i++) {
+            block[i][k] = rows[row * n + i];
+        }
+    }
+}
+
+INLINE void scatter(const vec *block, double *rows, int n, int64_t first, int64_t count)
+{
+    int i, k;
+    for (k = 0; k < LANES && first + k < count; k++) {
+        for (i = 0; i < n; i++) {
+            rows[(first + k) * n + i] = block[i][k];
+        }
+    }
+}
+
+int64_t flexdyn_inverse_of_rows(int64_t head, int64_t q, int64_t v, int64_t a, int64_t tau, int64_t count)
+{
+    vec x[NQ + 2 * NV], y[NU];
+    int64_t first;
+    (void)head;
+    for (first = 0; first < count; first += LANES) {
+        gather(x, AT(q), NQ, first, count);
+        gather(x + NQ, AT(v), NV, first, count);
+        gather(x + NQ + NV, AT(a), NV, first, count);
+        lanes_inverse_dynamics(x, x + NQ, x + NQ + NV, y, lanes);
+        scatter(y, AT(tau), NU, first, count);
+    }
     return 0;
 }
 
-int64_t flexdyn_forward_on_lanes(int64_t head, int64_t work, int64_t numbers, int64_t is_first)
+int64_t flexdyn_forward_of_rows(int64_t head, int64_t q, int64_t v, int64_t tau, int64_t a, int64_t count)
 {
-    vec *block = (vec *)AT(work);
-    (void)head, (void)numbers, (void)is_first;
-    lanes_forward_dynamics(block, block + NQ, block + NQ + NV, block + NQ + NV + THIRD, lanes);
+    vec x[NQ + NV + NU], y[NV];
+    int64_t first;
+    (void)head;
+    for (first = 0; first < count; first += LANES) {
+        gather(x, AT(q), NQ, first, count);
+        gather(x + NQ, AT(v), NV, first, count);
+        gather(x + NQ + NV, AT(tau), NU, first, count);
+        lanes_forward_dynamics(x, x + NQ, x + NQ + NV, y, lanes);
+        scatter(y, AT(a), NV, first, count);
+    }
     return 0;
 }
 
