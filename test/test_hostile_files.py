@@ -398,7 +398,7 @@ def test_the_viewer_opens_no_recording_larger_than_its_limit(bomb: Path) -> None
 
     assert UPLOAD <= 1 << 28
     played: list[str] = []
-    tab = SimpleNamespace(_viewer=SimpleNamespace(robot=None, play=lambda run: played.append("played")))
+    tab = SimpleNamespace(_viewer=SimpleNamespace(robot=None), _play=lambda run: played.append("played"))
     upload = SimpleNamespace(name="../../run.npz", content=bomb.read_bytes())
     with pytest.raises(FlexdynError, match="unpacked, expected at most"):
         RunTab.open(tab, upload)

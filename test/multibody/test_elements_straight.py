@@ -115,7 +115,7 @@ def test_first_use_compiles_what_it_needs(name):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     first, _, later = run.stdout.partition("STEP")
-    own = {"parts.observe_all", "lines.drive_plain", "steps.accelerate", "steps.exert"}
+    own = {"views.observe_all", "lines.drive_plain", "steps.accelerate", "steps.exert"}
     own |= {"verbs.forward_dynamics_one", "entries.ready", "entries.status", "direct.enter"}
     of_masses = {"parts.weigh_all", "parts.find_mass_rows", "steps.solve_rows", "lines.swinging_masses_plain"}
     found = {word.removesuffix(" of a block") for word in first.split("\n") if word}

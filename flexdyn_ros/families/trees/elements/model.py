@@ -259,7 +259,7 @@ class PackedElements:
     def provide_parts(self) -> None:
         """Those of the functions on float64 numbers that all others call."""
         self.provide_laws("plain", layout.LAW, layout.INERTIA)
-        words = {layout.OBSERVE: parts.observe_all}
+        words = {layout.OBSERVE: layout.observe_all}
         if self._heavy:
             words |= {layout.WEIGH: parts.weigh_all, layout.MASS_ROWS: parts.find_mass_rows}
         self._header.put(words)

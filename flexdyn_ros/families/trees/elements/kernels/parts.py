@@ -18,39 +18,25 @@ from .views import (
     HAS_MASS,
     HEAVY,
     INERTIA,
-    LAW,
     MASS_ROWS,
-    OBSERVE,
     ROWS,
     WEIGH,
     WEIGHT,
     carry,
     header_of,
-    observe_elements,
     results_of,
     row_of,
+    see_elements,
 )
 from .weights import WEIGHT_ROWS, carry_weights, factor, factor_inertia, weigh_elements
 
-#: (robot, memory, q, v, rows): 0
-OBSERVE_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
 #: (robot, memory, q, v, a, gravity_scale, rows, wrench, force): 0
 WEIGH_SIGNATURE = "int64(int64, int64, int64, int64, int64, float64, int64, int64, int64)"
 #: (robot, memory, rows, L, wrench, lines, more): how many
 MASS_ROWS_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64)"
 
-_call_observe, _call_weigh = caller(OBSERVE_SIGNATURE), caller(WEIGH_SIGNATURE)
+_call_weigh = caller(WEIGH_SIGNATURE)
 _call_mass_rows = caller(MASS_ROWS_SIGNATURE)
-
-
-@callback(OBSERVE_SIGNATURE)
-def observe_all(robot, memory, q, v, rows):
-    """Write motion and results of all elements."""
-    head = header_of(robot)
-    place, speed = floats_at(q, head[views.NQ]), floats_at(v, head[views.NV])
-    own = floats_at(rows, ROWS * head[COUNT])
-    observe_elements(robot, floats_at(memory, head[WORK_SIZE]), place, speed, own, LAW)
-    return 0
 
 
 @callback(WEIGH_SIGNATURE)
@@ -113,13 +99,6 @@ def fewer_rows(rows, n, G):
 
 
 @kernel(forceinline=True)
-def observe(robot, memory, q, v, rows):
-    """Write motion and results of all elements; arrays of float64."""
-    arrays = address_of(memory), address_of(q), address_of(v), address_of(rows)
-    _call_observe(header_of(robot)[OBSERVE], (robot, *arrays))
-
-
-@kernel(forceinline=True)
 def weigh(robot, memory, q, v, a, gravity_scale, rows, wrench, force):
     """force (nv,) -= what the masses of the elements take; arrays of float64. WEIGHT holds what they take."""
     head = header_of(robot)
@@ -143,7 +122,7 @@ def mass_rows(robot, memory, rows, L, wrench, lines, more):
 def add_energies(robot, memory, rows, wrench, still, q, v, found):
     """found (3,) += kinetic, gravity and elastic energy of all elements; still (nv,) is scratch."""
     head = header_of(robot)
-    observe(robot, memory, q, v, rows)
+    see_elements(robot, memory, q, v, rows)
     for i in range(head[COUNT]):
         found[2] += results_of(rows, i)[at.ENERGY]
     if head[HEAVY] == 0:

@@ -49,6 +49,7 @@ from .views import (
     inner_function,
     results_of,
     row_of,
+    see_elements,
 )
 from .weights import WEIGHT_ROWS
 
@@ -113,7 +114,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     if given >= 0:
         f[given] = 0.0
     parts.weigh(address, memory, place, speed, trial, 1.0, rows, wrench, f)
-    parts.observe(address, memory, place, speed, rows)
+    see_elements(address, memory, place, speed, rows)
     for i in range(n):
         own, line = results_of(rows, i), window(J, i * nv, nv)
         for k in range(nv):
@@ -221,8 +222,8 @@ def losses(robot, work, t, q, v0, speed, mean):
     rows, then, _, _, _, _ = own_work(head, work)
     taken = motion.call_losses(inner_function(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
     place = floats_at(q, head[views.NQ])
-    parts.observe(address, memory, place, floats_at(mean, nv), then)
-    parts.observe(address, memory, place, floats_at(speed, nv), rows)
+    see_elements(address, memory, place, floats_at(mean, nv), then)
+    see_elements(address, memory, place, floats_at(speed, nv), rows)
     for i in range(head[COUNT]):
         taken += results_of(rows, i)[at.RESISTANCE] * results_of(then, i)[at.RATE]
     return taken
@@ -240,7 +241,7 @@ def observe(robot, work, q, v, position, speed):
         floats_at(position, nv)[i] = places[at_q[i]] if at_q[i] >= 0 else 0.0
         floats_at(speed, nv)[i] = rates[i]
     rows, memory = own_work(head, work)[0], floats_at(work, head[WORK_SIZE])
-    parts.observe(address, memory, places, rates, rows)
+    see_elements(address, memory, places, rates, rows)
     for i in range(head[COUNT]):
         own, driven = results_of(rows, i), row_of(head, i)[DRIVEN_BY]
         if driven >= 0:
@@ -262,7 +263,7 @@ def exert(robot, work, q, effort, force):
         forces[i] += floats_at(effort, nv)[i]
     given = head[GIVEN]
     before = forces[given] if given >= 0 else 0.0
-    parts.observe(address, memory, places, still, rows)
+    see_elements(address, memory, places, still, rows)
     for i in range(head[COUNT]):
         driven = row_of(head, i)[DRIVEN_BY]
         if driven >= 0:

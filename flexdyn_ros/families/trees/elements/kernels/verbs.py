@@ -56,6 +56,7 @@ from .views import (
     results_of,
     room_of,
     row_of,
+    see_elements,
 )
 from .weights import add_masses, carry_weights, weigh_elements
 
@@ -93,7 +94,7 @@ def weigh(address, work, q, v, a, gravity_scale, inertia, out):
 def exert(address, work, q, v, tau, out):
     """`push` on float64 numbers."""
     memory, rows, wrench, _ = room_of(address, work)
-    parts.observe(address, memory, q, v, rows)
+    see_elements(address, memory, q, v, rows)
     drive_elements(address, rows, tau)
     carry_elements(address, memory, rows, wrench, out)
 
@@ -101,8 +102,9 @@ def exert(address, work, q, v, tau, out):
 @kernel
 def take(address, work, q, v, a, gravity_scale, out):
     """`weigh` on float64 numbers."""
-    memory, rows, wrench, _ = room_of(address, work)
-    parts.weigh(address, memory, q, v, a, gravity_scale, rows, wrench, out)
+    if header_of(address)[HEAVY] > 0:
+        memory, rows, wrench, _ = room_of(address, work)
+        parts.weigh(address, memory, q, v, a, gravity_scale, rows, wrench, out)
 
 
 @callback(table.balance.signature)
@@ -247,7 +249,7 @@ def elements(head, work, q, v, out):
     header = header_of(address)
     nv = header[views.NV]
     memory, rows, wrench, _ = room_of(address, floats_at(work, words[SIZE]))
-    parts.observe(address, memory, floats_at(q, header[views.NQ]), floats_at(v, nv), rows)
+    see_elements(address, memory, floats_at(q, header[views.NQ]), floats_at(v, nv), rows)
     for i in range(header[COUNT]):
         own, told = results_of(rows, i), floats_at(out + 8 * (TOLD + nv) * i, TOLD + nv)
         told[0], told[1], told[2] = own[COORDINATE], own[RATE], own[EFFORT]
@@ -270,7 +272,7 @@ def actuation(head, work, q, v, out):
         B[i] = 0.0
     for i in range(nv):
         B[i * nu + i], line[i] = 1.0, 0.0
-    parts.observe(address, memory, floats_at(q, nq), line, rows)
+    see_elements(address, memory, floats_at(q, nq), line, rows)
     for i in range(header[COUNT]):
         driven = row_of(header, i)[DRIVEN_BY]
         if driven >= 0:

@@ -19,7 +19,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
     store9,
     turn,
 )
-from flexdyn_ros.numerics.compiling.callbacks import address_of
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
@@ -149,6 +149,28 @@ def observe_elements(address, memory, q, v, rows, law):
         row, own = row_of(head, i), tail(rows, ROWS * i)
         numbers = head[NUMBERS] + 8 * (row[NUMBERS_AT] + OWN)
         at.call_law(row[law], (numbers, address_of(own), address_of(tail(own, at.MOTION))))
+
+
+#: (robot, memory, q, v, rows): 0
+OBSERVE_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
+_call_observe = caller(OBSERVE_SIGNATURE)
+
+
+@callback(OBSERVE_SIGNATURE)
+def observe_all(robot, memory, q, v, rows):
+    """Write motion and results of all elements."""
+    head = header_of(robot)
+    place, speed = floats_at(q, head[views.NQ]), floats_at(v, head[views.NV])
+    own = floats_at(rows, ROWS * head[COUNT])
+    observe_elements(robot, floats_at(memory, head[WORK_SIZE]), place, speed, own, LAW)
+    return 0
+
+
+@kernel(forceinline=True)
+def see_elements(robot, memory, q, v, rows):
+    """Write motion and results of all elements; arrays of float64, by `observe_all`."""
+    arrays = address_of(memory), address_of(q), address_of(v), address_of(rows)
+    _call_observe(header_of(robot)[OBSERVE], (robot, *arrays))
 
 
 @kernel
