@@ -161,12 +161,15 @@ def test_a_controller_moves_the_arm_through_its_fmu(tmp_path):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_picture_shows_the_robot(name):
+    from matplotlib import rc_context
     from matplotlib.image import imread
 
     from flexdyn_ros.export.fmi.robot import icon_of
 
     robot = flexdyn_ros.load(name)
-    picture = imread(BytesIO(icon_of(robot, robot.neutral())))
+    # whatever style is in use
+    with rc_context({"savefig.dpi": 150}):
+        picture = imread(BytesIO(icon_of(robot, robot.neutral())))
     assert picture.shape[:2] == (256, 256)
     drawn = (picture[..., :3] < 0.99).any(axis=2)
     assert 0.01 < drawn.mean() < 0.9

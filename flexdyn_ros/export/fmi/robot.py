@@ -114,7 +114,7 @@ def icon_of(robot: Robot, q: np.ndarray) -> bytes | None:
     places = dict(zip(robot.frame_names, robot.frames(q, robot.frame_names)[:, :3, 3], strict=True))
     figure = Figure(figsize=(2.56, 2.56), dpi=100)
     figure.set_layout_engine("none")
-    FigureCanvasAgg(figure)
+    canvas = FigureCanvasAgg(figure)
     axes = figure.add_axes((0.06, 0.06, 0.88, 0.88))
     for parent, child in _bars(robot):
         if parent in places and child in places:
@@ -126,7 +126,8 @@ def icon_of(robot: Robot, q: np.ndarray) -> bytes | None:
     axes.margins(0.1)
     axes.set_axis_off()
     stream = BytesIO()
-    figure.savefig(stream, format="png", metadata={"Software": "flexdyn_ros"})
+    # savefig would take its size from the style in use
+    canvas.print_png(stream, metadata={"Software": "flexdyn_ros"})
     return stream.getvalue()
 
 
