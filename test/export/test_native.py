@@ -78,6 +78,24 @@ def test_verbs_are_the_same(name, cache):
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    "name", ["two_link", "canadarm2", "boom_on_cylinder", "mobile_arm", "mobile_arm_spatial", "stewart_1t"]
+)
+def test_wrenches_are_for_the_general_robot(name):
+    """Some of these families have no forward dynamics by a recursion."""
+    robot = flexdyn_ros.load(name)
+    native = export.specialized(robot)
+    assert native is not robot
+    q, v, a, _ = at_random(robot)
+    tau, wrench = np.zeros(robot.nu), {robot.frame_names[-1]: np.arange(6.0)}
+    for rows in (q, np.array([q, q, q])):
+        found, expected = (r.forward_dynamics(rows, v, tau, wrench) for r in (native, robot))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+        found, expected = (r.inverse_dynamics(rows, v, a, wrench) for r in (native, robot))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@needs_compiler
 @pytest.mark.parametrize("name", ["seven_joint_arm", "flexible_two_link", "soft_arm", "stewart_1t"])
 def test_batches_of_any_length(name):
     robot = flexdyn_ros.load(name)

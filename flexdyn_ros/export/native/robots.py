@@ -15,7 +15,6 @@ from flexdyn_ros.export.c_code.text import not_read, text_of
 from flexdyn_ros.export.native.library import bound_calls, call_sources, find_compiler, library_of
 from flexdyn_ros.export.tracing.equations import INNER, Equations
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE
-from flexdyn_ros.numerics.verbs import head as words
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.verbs import Robot
 
@@ -75,8 +74,6 @@ def compiled_functions(general: Robot) -> FamilyFunctions:
         if symbol is not None:
             address = ctypes.cast(symbol, ctypes.c_void_p).value or 0
             rows[name] = _Loaded(address, of_family[name].function if name in of_family else None)
-    if "forward" in of_family:
-        library.flexdyn_keep_forward(ctypes.c_int64(of_family["forward"].address))
     functions.table = of_family.with_rows(rows)
     functions.origin = compiled_functions, general
     functions.direct, functions.by_mass_matrix, functions.singles = True, False, {}
@@ -121,7 +118,7 @@ def table_sources(robot: Robot, made: Program, steps: bool) -> dict[str, str]:
     if steps:
         names |= {"ACCELERATE": "accelerate", "ACCELERATE_IMPLICITLY": "accelerate_implicitly"}
     numbers = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "WORK": max(made.work, 1)}
-    numbers |= {"COUNT": words.COUNT, "NOT_FINITE": NOT_FINITE, "WORK_ON_LANES": max(work, 1)}
+    numbers |= {"NOT_FINITE": NOT_FINITE, "WORK_ON_LANES": max(work, 1)}
     header = [
         f'#include "{made.name}.h"',
         *(f"#define {key} {number}" for key, number in numbers.items()),

@@ -15,7 +15,7 @@ from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_o
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
 __all__ = ["DynamicsEntries", "EntryFunctions", "Points"]
 
@@ -46,6 +46,13 @@ class DynamicsEntries(DerivativeEntries):
 
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
         data = {name: rows.take(name) for name in ("q", "v", "tau")}
+        if wrenches and self.origin is not None:
+            # a C library knows none
+            q, v, tau = (x.reshape(*rows.shape, x.shape[1]) for x in data.values())
+            flat = flat_wrenches(rows, wrenches) or {}
+            loads = {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
+            a[...] = self.general.forward_dynamics(q, v, tau, loads).reshape(a.shape)
+            return
         status = self._dynamics("forward_on_lanes", data, rows, wrenches, a, _NOTHING[1])
         if not status and self.checked:
             status = self._without_unbalanced(data, wrenches, rows.shape, a)

@@ -1,24 +1,14 @@
 /* Functions of the table of one robot (numerics/verbs/table.py). Generated before it: sizes, the names of the robot's
-   functions, functions on lanes, places in a head, and the status of numbers that are not finite. */
+   functions, functions on lanes, and the status of numbers that are not finite. */
 #include "table.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define AT(address) ((double *)(intptr_t)(address))
-#define WORD(head, place) (((int64_t *)(intptr_t)(head))[place])
 
 /* work memory of each thread */
 static _Thread_local double memory[WORK];
-
-/* forward dynamics with wrenches */
-typedef int64_t (*Forward)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
-static Forward others;
-
-void flexdyn_keep_forward(int64_t address)
-{
-    others = (Forward)(intptr_t)address;
-}
 
 int64_t flexdyn_ready(int64_t head, int64_t work)
 {
@@ -34,9 +24,8 @@ int64_t flexdyn_inverse(int64_t head, int64_t work, int64_t q, int64_t v, int64_
 
 int64_t flexdyn_forward(int64_t head, int64_t work, int64_t q, int64_t v, int64_t tau, int64_t wrenches, int64_t a)
 {
-    if (WORD(head, COUNT) != 0) {
-        return others(head, work, q, v, tau, wrenches, a);
-    }
+    /* there are none: see DynamicsEntries */
+    (void)head, (void)work, (void)wrenches;
     return FORWARD(AT(q), AT(v), AT(tau), NULL, AT(a), memory) == 0 ? 0 : NOT_FINITE;
 }
 
