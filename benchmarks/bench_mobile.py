@@ -93,7 +93,7 @@ def right_hand_side(robot, samples: int) -> float:
     functions = robot.functions
     work, head, entry = (
         functions.work(PER_LANES),
-        functions.on_lanes("forward_on_lanes"),
+        functions.heads.on_lanes("forward_on_lanes"),
         many_on_lanes.load(),
     )
     seconds = []

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: see `FamilyFunctions.reactions_in`
 ChosenReactions = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-__all__ = ["ChosenReactions", "DirectFunctions", "FamilyFunctions"]
+__all__ = ["ChosenReactions", "FamilyFunctions"]
 
 
 class FamilyFunctions(ABC):
@@ -56,6 +56,8 @@ class FamilyFunctions(ABC):
     kind: str
     #: names of attributes and methods that the robot offers beside the verbs
     offers: tuple[str, ...] = ()
+    #: further such names, and the part of the robot that has them
+    extras: Mapping[str, object] = MappingProxyType({})
     #: the compiled functions that verbs, steps and exports are made from; None where there are none
     table: Any = None
     #: the dynamics are those of the entries: single states of the usual types go straight to them
@@ -108,6 +110,11 @@ class FamilyFunctions(ABC):
         if self.origin is not None:
             return self.origin[0], self.origin[1:]
         return type(self), self.recipe
+
+    def offered(self) -> dict[str, object]:
+        """What the robot offers beside the verbs, by name."""
+        own = {name: getattr(self, name) for name in self.offers}
+        return own | {name: getattr(part, name) for name, part in self.extras.items()}
 
     @property
     def general(self) -> RobotInterface:
@@ -192,8 +199,8 @@ class FamilyFunctions(ABC):
 
     def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and rates (..., k) of what `limits` names."""
-        rates = [c.v_index for c in self.coordinates if c.q_index >= 0]
-        return q[..., self.limits.places], v[..., rates]
+        numbered = [c for c in self.coordinates if c.q_index >= 0]
+        return q[..., [c.q_index for c in numbered]], v[..., [c.v_index for c in numbered]]
 
     def check_start(self, q: np.ndarray) -> str:
         """What to warn of a start (nq,) of a run; StateError where the mechanism cannot have it."""
@@ -320,9 +327,31 @@ class FamilyFunctions(ABC):
         """Of (q, v, a, Y): writes Y (nu, np) of one state where tau0 is 0; a status. None: not there."""
         return None
 
-    @abstractmethod
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """B (..., nv, nu)."""
+        """B (..., nv, nu): the identity, unless a family has another one."""
+        rows = Rows({"q": (q, self.nq)})
+        B = check_out(out, (*rows.shape, self.nv, self.nv), rows)
+        self.check({"q": rows.take("q")})
+        B[...] = np.eye(self.nv)
+        return B
+
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
+
+        Of trees that bend and of soft arms: see `robot/analysis/coriolis.py`. Zero for motors of elastic
+        joints.
+        """
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        C = check_out(out, (*rows.shape, self.nv, self.nv), rows)
+        found = self.coriolis_rows(rows)
+        data = {name: rows.take(name) for name in rows.names}
+        warn_of_overflow(found, data, "the Coriolis matrix", rows.shape)
+        C.reshape(rows.count, self.nv, self.nv)[...] = found
+        return C
+
+    def coriolis_rows(self, rows: Rows) -> np.ndarray:
+        """(count, nv, nv); `rows` hold q and v."""
+        return coriolis_of(self.robot, self.free_twists, rows.take("q"), rows.take("v"))
 
     @abstractmethod
     def inverse_dynamics_rows(
@@ -350,9 +379,9 @@ class FamilyFunctions(ABC):
     @abstractmethod
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None: ...
 
-    @abstractmethod
     def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
         """h; `rows` hold q, v and a = 0."""
+        self.inverse_dynamics_rows(rows, None, h)
 
     @abstractmethod
     def bias_terms_rows(self, rows: Rows) -> np.ndarray:
@@ -383,11 +412,15 @@ class FamilyFunctions(ABC):
         """dJ/dt v (count, k, 6) of frames; `rows` hold q and v."""
         raise UnsupportedError(f"accelerations of frames of robot '{self.description.name}' are not computed")
 
-    @abstractmethod
-    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray: ...
+    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
+        data = {name: rows.take(name) for name in ("q", "v")}
+        self.check(data)
+        return data["q"] + dt * data["v"]
 
-    @abstractmethod
-    def difference_rows(self, rows: Rows) -> np.ndarray: ...
+    def difference_rows(self, rows: Rows) -> np.ndarray:
+        ends = {name: rows.take(name) for name in ("q0", "q1")}
+        self.check(ends)
+        return ends["q1"] - ends["q0"]
 
     @abstractmethod
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
@@ -434,15 +467,36 @@ class FamilyFunctions(ABC):
         A[singular, nv:] = B[singular, nv:] = np.nan
         return A, B
 
-    @abstractmethod
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """K and D (count, nv, nv) of `modes`; `rows` hold q, and v = a = tau = 0."""
+        return self.slopes_rows(rows, None)
 
-    @abstractmethod
     def rest(
         self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
     ) -> Equilibrium:
         """`static_equilibrium` of a single state (nq,) under efforts (nu,)."""
+        nv, robot, still = self.nv, self.robot, np.zeros(self.nv)
+        # of what acts beside the coordinates, the direction of its effort moves with q
+        beside = tau[nv:]
+
+        def load(q: np.ndarray) -> np.ndarray:
+            balance = robot.inverse_dynamics(q, still, still, wrenches)[:nv]
+            return balance - robot.actuation_matrix(q)[:, nv:] @ beside if beside.size else balance
+
+        def stiffness(q: np.ndarray) -> np.ndarray:
+            motion = {"q": (q, self.nq), "v": (still, nv), "a": (still, nv)}
+            if beside.size:
+                motion["tau"] = tau, self.nu
+            return self.slopes_rows(rows_with_wrenches(wrenches, **motion), wrenches)[0][0]
+
+        statics = Statics(
+            load=load,
+            stiffness=stiffness,
+            mass=robot.mass_matrix,
+            move=lambda q, dq: robot.integrate(q, dq, 1.0),
+        )
+        found = find_equilibrium(statics, q, tau[:nv], held)
+        return found._replace(tau=np.concatenate([found.tau, beside])) if beside.size else found
 
 
 def _add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
@@ -452,63 +506,3 @@ def _add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> Non
         A[:, i, i + 1], A[:, i, i + 2] = -w[:, 2], w[:, 1]
         A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
         A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]
-
-
-class DirectFunctions(FamilyFunctions):
-    """A family whose coordinates have an effort each: B is the identity."""
-
-    offers: tuple[str, ...] = ("coriolis_matrix",)
-
-    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """B (..., nv, nu): the identity."""
-        rows = Rows({"q": (q, self.nq)})
-        B = check_out(out, (*rows.shape, self.nv, self.nv), rows)
-        self.check({"q": rows.take("q")})
-        B[...] = np.eye(self.nv)
-        return B
-
-    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
-
-        Of trees that bend and of soft arms: see `robot/analysis/coriolis.py`. Zero for motors of elastic
-        joints.
-        """
-        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        C = check_out(out, (*rows.shape, self.nv, self.nv), rows)
-        found = self.coriolis_rows(rows)
-        data = {name: rows.take(name) for name in rows.names}
-        warn_of_overflow(found, data, "the Coriolis matrix", rows.shape)
-        C.reshape(rows.count, self.nv, self.nv)[...] = found
-        return C
-
-    def coriolis_rows(self, rows: Rows) -> np.ndarray:
-        """(count, nv, nv); `rows` hold q and v."""
-        return coriolis_of(self.robot, self.free_twists, rows.take("q"), rows.take("v"))
-
-    def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
-        self.inverse_dynamics_rows(rows, None, h)
-
-    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
-        data = {name: rows.take(name) for name in ("q", "v")}
-        self.check(data)
-        return data["q"] + dt * data["v"]
-
-    def difference_rows(self, rows: Rows) -> np.ndarray:
-        ends = {name: rows.take(name) for name in ("q0", "q1")}
-        self.check(ends)
-        return ends["q1"] - ends["q0"]
-
-    def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        return self.slopes_rows(rows, None)
-
-    def rest(
-        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
-    ) -> Equilibrium:
-        still, robot = np.zeros(self.nv), self.robot
-        statics = Statics(
-            load=lambda q: robot.inverse_dynamics(q, still, still, wrenches),
-            stiffness=lambda q: robot.inverse_dynamics_derivatives(q, still, still, wrenches)[0],
-            mass=robot.mass_matrix,
-            move=lambda q, dq: robot.integrate(q, dq, 1.0),
-        )
-        return find_equilibrium(statics, q, tau, held)

@@ -105,8 +105,7 @@ class Robot:
         functions.robot = self
         facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
         facts.update(short_ways(self))
-        for name in functions.offers:
-            facts[name] = getattr(functions, name)
+        facts.update(functions.offered())
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"robots are immutable; {name!r} cannot be set, load another robot instead")

@@ -430,11 +430,11 @@ def test_a_long_chain_without_inertia_takes_no_dense_matrices(monkeypatch: pytes
     def dense(*arguments: object) -> None:
         raise AssertionError("a dense mass matrix of 3000 velocities")
 
-    monkeypatch.setattr("flexdyn_ros.robot.entries.observed.ObservedFunctions.mass_matrix_rows", dense)
+    monkeypatch.setattr("flexdyn_ros.robot.entries.functions.EntryFunctions.mass_matrix_rows", dense)
     robot = flexdyn_ros.load(text, origin="text")
     with pytest.raises(FlexdynError):
         robot.forward_dynamics(robot.neutral(), np.zeros(3000))
-    memory = robot.functions.memory
+    memory = robot.functions.heads.memory
     assert "matrices" not in vars(memory)
     assert memory.spare.size + memory.floats.size < 300 * robot.nv
 

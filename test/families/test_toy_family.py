@@ -92,7 +92,7 @@ from flexdyn_ros.families.record import Family, Findings
 from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.arguments import refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion, actuator_limits
 from flexdyn_ros.robot.wrenches import wrench_rows
 
@@ -106,11 +106,11 @@ class Pendulum:
     mass: float = positive("kg", "of the point")
 
 
-class PendulumFunctions(DirectFunctions):
+class PendulumFunctions(FamilyFunctions):
     """m l^2 a + m g l sin q = tau."""
 
     kind = "pendulum"
-    offers = (*DirectFunctions.offers, "period")
+    offers = ("coriolis_matrix", "period")
 
     def __init__(self, description):
         (self.numbers,) = description.extras["pendulum"]

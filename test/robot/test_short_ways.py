@@ -204,11 +204,11 @@ def test_a_fast_path_outlives_many_choices_of_frames():
     robot = flexdyn_ros.load("canadarm2")
     q, v = robot.neutral(), np.ones(robot.nv)
     expected = robot.integrate(q, v, 1.0)
-    head = robot.functions.looking("moved")
+    head = robot.functions.heads.looking("moved")
     choices = itertools.islice(itertools.product(robot.frame_names, repeat=3), MOST_HEADS + 1)
     for names in choices:
-        robot.functions.poses_of(names)
-    assert robot.functions.looking("moved") is head
+        robot.functions.heads.poses_of(names)
+    assert robot.functions.heads.looking("moved") is head
     np.testing.assert_array_equal(robot.integrate(q, v, 1.0), expected)
 
 
@@ -219,10 +219,10 @@ def test_threads_that_ask_at_once_get_one_head():
 
     def make():
         both.wait(60.0)
-        return robot.functions.new_head(looking="moved", results=robot.nq)
+        return robot.functions.heads.new(looking="moved", results=robot.nq)
 
     threads = [
-        threading.Thread(target=lambda: found.append(robot.functions.head("moved", make))) for _ in "ab"
+        threading.Thread(target=lambda: found.append(robot.functions.heads.kept("moved", make))) for _ in "ab"
     ]
     for thread in threads:
         thread.start()

@@ -261,7 +261,7 @@ class Equations:
             method = self.robot.description.formulation.method
             raise UnsupportedError(f"formulation.method {method!r} has no kernels for it")
         functions.table.open(name)
-        return called(memory, functions, functions.new_head(), name, size, *arrays)
+        return called(memory, functions, functions.heads.new(), name, size, *arrays)
 
     def efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) of a motion, within a memory that is in use."""
@@ -301,7 +301,7 @@ def called(
 ) -> np.ndarray:
     """The result (size,) of a function of a table, interpreted: of a head, work memory and arrays."""
     table, out = functions.table, memory.room(np.zeros(size))
-    work = memory.room(np.zeros(functions.memory.floats.size))
+    work = memory.room(np.zeros(functions.heads.memory.floats.size))
     if "ready" in table:
         table["ready"].function(head.address, work.ctypes.data)
     places = [memory.room(x).ctypes.data for x in arrays]

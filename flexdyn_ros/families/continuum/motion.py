@@ -18,9 +18,9 @@ def continuum_motion(functions: Any) -> Motion:
     effort_limit, lower, upper = actuator_limits(arm.coordinates)
     lag = supply_lag(arm)
     return Motion(
-        robot=functions.moving.address,
+        robot=functions.heads.moving.address,
         table=functions.table if lag is None else functions.table.with_rows(steps.lagging),
-        work_size=functions.memory.floats.size,
+        work_size=functions.heads.memory.floats.size,
         place=functions.place,
         effort_limit=effort_limit,
         lower=lower,

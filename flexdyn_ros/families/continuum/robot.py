@@ -53,7 +53,7 @@ class ContinuumFunctions(EntryFunctions):
     begins_at_zero = True
     table = Table({**entries.functions, **steps.functions})
     offers = (
-        *EntryFunctions.offers, "section_names", "pressure_areas", "pressure_forces", "with_quadrature",
+        "coriolis_matrix", "section_names", "pressure_areas", "pressure_forces", "with_quadrature",
         "arc_parameters", "pressures", "inverse_kinematics", "pose",
     )  # fmt: skip
 

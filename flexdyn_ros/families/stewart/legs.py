@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
 from flexdyn_ros.families.stewart.kernels import kinematics as columns
 from flexdyn_ros.families.stewart.margins import ball_motion, margins_of
@@ -16,28 +16,26 @@ from flexdyn_ros.families.stewart.model import LegFacts, PlatformTables, near_li
 from flexdyn_ros.families.stewart.pose import MODES, Acceptance, Found, complain, turn_between
 from flexdyn_ros.families.stewart.reactions import leg_loads
 from flexdyn_ros.families.stewart.results import Legs, LegStates, Margins, Pose, Reactions
-from flexdyn_ros.families.trees.rigid.model import Frame
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, explain_status, finite_number
-from flexdyn_ros.robot.functions import FamilyFunctions
-from flexdyn_ros.robot.results import PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 _empty = np.empty
-#: beyond its stroke a leg may start by this [m], and with a warning by this share of its stroke
-START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
+#: what robots have of `LegKinematics`
+OFFERS = (
+    "leg_limits", "inverse_kinematics", "forward_kinematics", "leg_jacobian", "leg_states", "leg_joints",
+    "limited_motion", "joint_reactions", "workspace_margins",
+)  # fmt: skip
 
 
-class LegFunctions(FamilyFunctions):
-    """Kinematics and joint forces of six legs; q is the pose of the platform, v its twist."""
+class LegKinematics:
+    """Kinematics and joint forces of the six legs of a platform; q is its pose, v its twist."""
 
-    offers = (
-        "legs", "hydraulics", "effort_limits", "leg_limits", "inverse_kinematics", "forward_kinematics",
-        "leg_jacobian", "leg_states", "leg_joints", "limited_motion", "joint_reactions",
-        "workspace_margins",
-    )  # fmt: skip
-    legs: tuple[LegFacts, ...]
-    tables: PlatformTables
+    def __init__(self, platform: Any) -> None:
+        """platform: `PlatformFunctions`, which lie above"""
+        self._of = platform
+        self.tables: PlatformTables = platform.tables
+        self.legs: tuple[LegFacts, ...] = platform.legs
 
     def inverse_kinematics(
         self, q: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None
@@ -112,12 +110,12 @@ class LegFunctions(FamilyFunctions):
             given["rates"] = (rates, 6)
         rows = Rows(given)
         data = {name: rows.take(name) for name in ("q", "lengths")}
-        self.check({name: rows.take(name) for name in given})
+        self._of.check({name: rows.take(name) for name in given})
         q = data["q"].copy()
         iterations, residual = np.zeros(rows.count, dtype=np.int64), _empty(rows.count)
 
         def call(lengths: np.ndarray, *arrays: np.ndarray) -> int:
-            return kernels.find_pose_many(self.address, self.work(), lengths, *arrays)
+            return kernels.find_pose_many(self._of.address, self._of.work(), lengths, *arrays)
 
         explain_status(run_in_slices(call, [data["lengths"], q, iterations, residual]), data)
         found = self._found(q, data, iterations)
@@ -136,12 +134,12 @@ class LegFunctions(FamilyFunctions):
         good = np.isfinite(q).all(axis=1)
         safe = np.where(good[:, None], q, data["q"])
         errors = self.inverse_kinematics(safe).length - data["lengths"]
-        away = turn_between(self.robot.difference, data["q"], safe, self.tables.reach)
+        away = turn_between(self._of.robot.difference, data["q"], safe, self.tables.reach)
         return Found(self.leg_jacobian(safe), np.where(good[:, None], errors, np.inf), away, iterations)
 
     def _acceptance(self, start: np.ndarray, max_distance: float | None, mode: str) -> Acceptance:
         """Of poses found from starts (n, 7)."""
-        platform = self.description.platform
+        platform = self._of.description.platform
         assert platform is not None
         strokes = [(leg.name, leg.shortest, leg.shortest + leg.stroke) for leg in self.legs]
         farthest = np.inf if max_distance is None else finite_number(max_distance, "max_distance")
@@ -157,7 +155,7 @@ class LegFunctions(FamilyFunctions):
         """J (..., 6, 6): lengths' = J v, angular columns first."""
         rows = Rows({"q": (q, 7)})
         J = check_out(out, (*rows.shape, 6, 6), rows)
-        self.call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
+        self._of.call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
         return J
 
     def leg_states(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> LegStates:
@@ -198,46 +196,6 @@ class LegFunctions(FamilyFunctions):
         ).reshape(-1, 2)
         return names, limits[:, 0], limits[:, 1]
 
-    @cached_property
-    def limits(self) -> PositionLimits:
-        names, lower, upper = self.leg_limits
-        return PositionLimits(names, lower, upper, np.full(len(names), -1))
-
-    def check_start(self, q: np.ndarray) -> str:
-        """A rod that is out of its cylinder, or beyond its bottom, by more than a tenth of the stroke is an
-        error."""
-        strokes = np.array([leg.stroke for leg in self.legs])
-        used = self.inverse_kinematics(q).stroke
-        beyond = np.maximum(-used, used - strokes)
-        wrong = np.flatnonzero(beyond > START_ROUNDING)
-        if not wrong.size:
-            return ""
-        legs = "; ".join(
-            f"leg '{self.legs[i].name}' uses {used[i]:.4g} m, expected 0 to {strokes[i]:g} m" for i in wrong
-        )
-        text = f"platform '{self.description.name}' starts outside its strokes: {legs}"
-        if (beyond[wrong] > FAR_OUTSIDE * strokes[wrong]).any():
-            raise StateError(text)
-        return text
-
-    def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths of the legs and their rates."""
-        found = self.inverse_kinematics(q, v)
-        assert found.rate is not None
-        return found.length, found.rate
-
-    @property
-    def end_frame(self) -> str:
-        """The platform."""
-        platform = self.description.platform
-        assert platform is not None
-        return platform.link
-
-    @property
-    def end_frames(self) -> tuple[str, ...]:
-        """The platform."""
-        return (self.end_frame,)
-
     def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the legs are, (..., k), and how fast that changes, in the order of `leg_limits`."""
         angles = np.array([leg.angle_limits for leg in self.legs])
@@ -263,13 +221,13 @@ class LegFunctions(FamilyFunctions):
             reaction that is told.
         """
         for name in by_name(wrenches, "wrenches", "(..., 6) arrays"):
-            body = self._frame(name).body
+            body = self._of.frame(name).body
             if body > 1 and (body - 2) % 3 == 0:
                 raise UnsupportedError(f"joint_reactions with a wrench on the cross '{name}'")
-        tau = self.robot.inverse_dynamics(q, v, a, wrenches)
+        tau = self._of.robot.inverse_dynamics(q, v, a, wrenches)
         rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), a=(a, 6), tau=(tau, 6))
         arrays = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
-        loads = leg_loads(self.robot, arrays["q"], wrenches, wrench_rows(rows, wrenches))
+        loads = leg_loads(self._of.robot, arrays["q"], wrenches, wrench_rows(rows, wrenches))
         if loads is None:
             found = self._bare_reactions(*arrays.values())
         else:
@@ -283,7 +241,7 @@ class LegFunctions(FamilyFunctions):
     def _bare_reactions(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> Reactions:
         """Reactions (count, 6[, 3]) under drive forces tau (count, 6) without wrenches on legs."""
         table = _empty((len(q), 6, columns.REACTION_COLUMNS))
-        kernels.reactions_many(self.address, q, v, a, np.ascontiguousarray(tau), table)
+        kernels.reactions_many(self._of.address, q, v, a, np.ascontiguousarray(tau), table)
 
         def vector(at: int) -> np.ndarray:
             return table[..., at : at + 3].copy()
@@ -319,12 +277,6 @@ class LegFunctions(FamilyFunctions):
         """Sign of the determinant of the leg Jacobian at home."""
         return float(np.sign(np.linalg.det(self.leg_jacobian(self.tables.neutral))))
 
-    def _frame(self, name: str) -> Frame:
-        try:
-            return self.tables.frames[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("frame", name, self.frame_names) from None
-
     def _motions(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
         """The table of leg motions (..., 6, MOTION_COLUMNS) and the batch."""
         rows = Rows({"q": (q, 7), "v": (v, 6), "a": (a, 6)})
@@ -332,7 +284,7 @@ class LegFunctions(FamilyFunctions):
         data = {name: rows.take(name) for name in ("q", "v", "a")}
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.legs_many(self.address, *arrays)
+            return kernels.legs_many(self._of.address, *arrays)
 
         explain_status(run_in_slices(call, [*data.values(), table]), data)
         return table.reshape(*rows.shape, 6, columns.MOTION_COLUMNS), rows.shape

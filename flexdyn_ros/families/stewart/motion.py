@@ -34,9 +34,9 @@ def platform_motion(functions: Any) -> Motion:
     stroke = np.array([joint.limit.upper for joint in sliders])
     table = functions.table
     return Motion(
-        robot=functions.moving.address,
+        robot=functions.heads.moving.address,
         table=table if hydraulics is None else table.with_rows(steps.hydraulic),
-        work_size=functions.memory.floats.size,
+        work_size=functions.heads.memory.floats.size,
         place=functions.place,
         effort_limit=functions.effort_limits,
         lower=shortest,

@@ -9,33 +9,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
+from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
 from flexdyn_ros.families.stewart.kernels import steps
-from flexdyn_ros.families.stewart.legs import LegFunctions
+from flexdyn_ros.families.stewart.legs import OFFERS, LegKinematics
 from flexdyn_ros.families.stewart.margins import homogeneous
 from flexdyn_ros.families.stewart.model import build_mechanism, mechanism_parameters, platform_tables
 from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
 from flexdyn_ros.families.stewart.reach import check_reach
 from flexdyn_ros.families.stewart.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
-from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import changed
 from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
-    check_out,
     explain_status,
     refuse_nonfinite,
     warn_of_singular_rows,
 )
-from flexdyn_ros.robot.entries.functions import DynamicsEntries, Points
-from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.entries.functions import EntryFunctions, Points
 from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium
+from flexdyn_ros.robot.results import Equilibrium, PositionLimits
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
@@ -49,9 +47,11 @@ _empty = np.empty
 FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 #: smallest singular value of the homogeneous Jacobian at which inverse dynamics still answers
 SINGULAR_BELOW = 1e-6
+#: beyond its stroke a leg may start by this [m], and with a warning by this share of its stroke
+START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
 
 
-class PlatformFunctions(DynamicsEntries, LegFunctions):
+class PlatformFunctions(EntryFunctions):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -60,8 +60,9 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
     """
 
     kind = "platform"
+    offers = ("legs", "hydraulics", "effort_limits")
     table = Table({**kernels.functions, **steps.functions})
-    observed = ObservedFunctions.observed | {"bias", "actuation"}
+    observed = EntryFunctions.observed | {"bias", "actuation"}
     loads_on_lanes = tells_pivot = True
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
@@ -95,6 +96,8 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
         )
         self.packed = PackedPlatform(self.tables, plain=plain)
         self.address = self.packed.address
+        self.legwork = LegKinematics(self)
+        self.extras = dict.fromkeys(OFFERS, self.legwork)
         if bare is None:
             check_spin(description, self.tables.leg_of_wrong_spin)
             check_reach(description, self.tables, self.packed)
@@ -119,7 +122,7 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
         return np.array(limits)
 
     def check_carrier(self, frame: str) -> None:
-        body = self._frame(frame).body
+        body = self.frame(frame).body
         if body >= FIRST_LEG_BODY and (body - FIRST_LEG_BODY) % BODIES_OF_LEG == 0:
             raise UnsupportedError(
                 f"frame '{frame}' belongs to the cross of a universal joint, which is massless in the "
@@ -172,10 +175,53 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
             steps = rng.uniform(-1.0, 1.0, (32, 6)) * 0.9**trial
             q = self.robot.integrate(home, steps * np.repeat([0.7, 0.6 * size], 3), 1.0)
             # legs that touch and ball joints beyond their limits are let through
-            inside = np.flatnonzero(self.workspace_margins(q).mask & ~np.int64(8 | 16) == 0)
+            inside = np.flatnonzero(self.legwork.workspace_margins(q).mask & ~np.int64(8 | 16) == 0)
             if inside.size:
                 return q[inside[0]].copy()
         return home
+
+    @cached_property
+    def limits(self) -> PositionLimits:
+        names, lower, upper = self.legwork.leg_limits
+        return PositionLimits(names, lower, upper, np.full(len(names), -1))
+
+    def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.legwork.limited_motion(q, v)
+
+    def check_start(self, q: np.ndarray) -> str:
+        """A rod that is out of its cylinder, or beyond its bottom, by more than a tenth of the stroke is an
+        error."""
+        strokes = np.array([leg.stroke for leg in self.legs])
+        used = self.legwork.inverse_kinematics(q).stroke
+        beyond = np.maximum(-used, used - strokes)
+        wrong = np.flatnonzero(beyond > START_ROUNDING)
+        if not wrong.size:
+            return ""
+        legs = "; ".join(
+            f"leg '{self.legs[i].name}' uses {used[i]:.4g} m, expected 0 to {strokes[i]:g} m" for i in wrong
+        )
+        text = f"platform '{self.description.name}' starts outside its strokes: {legs}"
+        if (beyond[wrong] > FAR_OUTSIDE * strokes[wrong]).any():
+            raise StateError(text)
+        return text
+
+    def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths of the legs and their rates."""
+        found = self.legwork.inverse_kinematics(q, v)
+        assert found.rate is not None
+        return found.length, found.rate
+
+    @property
+    def end_frame(self) -> str:
+        """The platform."""
+        platform = self.description.platform
+        assert platform is not None
+        return platform.link
+
+    @property
+    def end_frames(self) -> tuple[str, ...]:
+        """The platform."""
+        return (self.end_frame,)
 
     def motion(self) -> Motion:
         """Compiled fixed steps."""
@@ -202,7 +248,7 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
         near = np.flatnonzero(~(pivot[:, 0] >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
         singular = near
         if near.size:
-            Jh = homogeneous(self.leg_jacobian(data["q"][near]), self.tables.reach)
+            Jh = homogeneous(self.legwork.leg_jacobian(data["q"][near]), self.tables.reach)
             smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
             singular = near[smallest < SINGULAR_BELOW]
             if singular.size and batch == ():
@@ -221,19 +267,9 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
         status = self.balances(data, points, wrenches, tau)
         good = np.isfinite(tau).all(axis=1)
         # tau of J^T tau = M a + h - sum J^T w; at singular poses, which are refused, that of the least size
-        J = self.leg_jacobian(data["q"][good])
+        J = self.legwork.leg_jacobian(data["q"][good])
         tau[good] = np.einsum("nji,nj->ni", np.linalg.pinv(J), tau[good])
         return status
-
-    def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
-        self.look(self.looking("bias"), rows, h)
-
-    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """B (..., 6, 6): the leg Jacobian transposed."""
-        J = self.leg_jacobian(q)
-        B = check_out(out, J.shape)
-        B[...] = np.swapaxes(J, -1, -2)
-        return B
 
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         moved, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
@@ -254,8 +290,8 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
             K = self.slopes_rows(rows, None)[0]
             return K, np.zeros_like(K)
         q = rows.take("q")
-        J = self.leg_jacobian(q)
-        springs = self.hydraulics.stiffness(self.inverse_kinematics(q).length)
+        J = self.legwork.leg_jacobian(q)
+        springs = self.hydraulics.stiffness(self.legwork.inverse_kinematics(q).length)
         dampers = np.broadcast_to(self.hydraulics.model.column("viscous"), springs.shape)
         K, D = (np.einsum("nki,nk,nkj->nij", J, x, J) for x in (springs, dampers))
         return K, D
@@ -296,15 +332,21 @@ class PlatformFunctions(DynamicsEntries, LegFunctions):
 
     # ---- behind the verbs ----
 
+    def frame(self, name: str) -> Frame:
+        try:
+            return self.tables.frames[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("frame", name, self.frame_names) from None
+
     def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and placements in them (k, 12) of frames."""
-        frames = [self._frame(name) for name in names]
+        frames = [self.frame(name) for name in names]
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         return bodies, np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
 
     def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and points (k, 3) in them of the origins of frames."""
-        frames = [self._frame(name) for name in names]
+        frames = [self.frame(name) for name in names]
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         return bodies, np.array([f.placement.p for f in frames]).reshape(len(frames), 3)
 

@@ -28,9 +28,9 @@ def tree_functions(description: RobotDescription) -> TreeFunctions:
     """Functions of a tree: recursions, or Lagrange's equations."""
     formulation = description.formulation
     if elements_of(description):
-        from flexdyn_ros.families.trees.elements.robot import ElementTreeFunctions
+        from flexdyn_ros.families.trees.elements.layer import Elements
 
-        return ElementTreeFunctions(description)
+        return TreeFunctions(description, layers=(Elements,))
     if formulation.method != "lagrange":
         return TreeFunctions(description)
     # imported only when asked for: with its modes and integrals it costs as much as all the rest

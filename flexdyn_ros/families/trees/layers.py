@@ -1,15 +1,23 @@
-"""What layers around the functions of a tree have in common: a header behind that of the tree."""
+"""Layers around the functions of a tree, as wheels and elements are: what they say, and the header that they
+share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.flexible.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.results import Contacts, Loads
 
 #: words of a header, those of all layers among them
 _MOST_WORDS = 64
@@ -37,3 +45,103 @@ def layer_header(base: Any, tree: RigidTree) -> LayerHeader:
     """The header for one more layer around what is packed in `base`."""
     header = base.header
     return header if isinstance(header, LayerHeader) else LayerHeader(base, tree)
+
+
+class Layer:
+    """What stands around the functions of a tree, and wraps the table of what is within.
+
+    A robot's layers are made one after the other, each around those before. A layer says what it adds to the
+    verbs, and its compiled functions call those of the table within by the word INNER of its header.
+    """
+
+    #: names of what robots have of the layer
+    offers: tuple[str, ...] = ()
+    #: `Robot.kind` of robots with the layer; that of what is within if empty
+    kind = ""
+    #: the kernels want work memory that begins at zero
+    begins_at_zero = False
+    #: the wrenches in joints are not known by the motion of the tree alone
+    hides_reactions = False
+    #: links on which the layer pushes in ways that `loads` cannot tell
+    pushed_links: tuple[str, ...] = ()
+    #: what is driven beside the coordinates
+    driven: tuple[Coordinate, ...] = ()
+    #: points that touch the ground
+    contacts: Contacts | None = None
+
+    # ---- before the tree is there ----
+
+    @staticmethod
+    def sections(description: RobotDescription) -> tuple[str, ...]:
+        """Stations LINK@s that must be frames."""
+        return ()
+
+    @staticmethod
+    def driven_ends(description: RobotDescription, tree: RigidTree) -> list[tuple[int, int]]:
+        """Nodes at both ends of what drives the joints between them."""
+        return []
+
+    @staticmethod
+    def changed_tree(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
+        """The tree with other values of the layer's parameters."""
+        return tree
+
+    # ---- around a tree ----
+
+    def __init__(self, functions: Any) -> None:
+        """functions: `TreeFunctions`, which lie above; the layer puts its own table in place of theirs."""
+        self.functions = functions
+
+    @property
+    def mass(self) -> float:
+        """Beside that of links [kg]."""
+        return 0.0
+
+    @property
+    def has_inertia(self) -> bool:
+        """Whether the mass matrix is not that of the tree."""
+        return False
+
+    @property
+    def by_mass_matrix(self) -> bool:
+        """Whether forward dynamics goes through the mass matrix."""
+        return self.has_inertia
+
+    def parameters(self, tree: RigidTree) -> tuple[Parameter, ...]:
+        """Those of the layer, around this tree."""
+        return ()
+
+    def motion(self, within: Motion) -> Motion:
+        """Fixed steps, from those of what is within."""
+        return within
+
+    def driven_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (..., k) of what is driven."""
+        raise NotImplementedError
+
+    def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:
+        """See `FamilyFunctions.singles`."""
+        return {}
+
+    def refuse(self, verb: str) -> None:
+        """UnsupportedError if there is no such verb with this layer."""
+
+    def takes_given(self, given: np.ndarray) -> bool:
+        """Whether the compiled functions take accelerations that are given, marked in (nv,)."""
+        return True
+
+    def add_momenta(self, rows: Rows, found: np.ndarray) -> None:
+        """Add what is not the tree's to rows of momenta (count, 10) at rows of q and v."""
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads] | None:
+        """Loads in links; None: as those of what is within."""
+        return None
+
+    def remarks(self, v: np.ndarray) -> list[str]:
+        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+        return []

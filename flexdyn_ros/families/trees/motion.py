@@ -28,9 +28,9 @@ def tree_motion(functions: Any) -> Motion:
     dense = m.nv * (m.nv + 1) if tree.has_mimic else 0
     links = () if tree.flexible is None else tree.flexible.links
     return Motion(
-        robot=functions.moving.address,
+        robot=functions.heads.moving.address,
         table=functions.table,
-        work_size=functions.memory.floats.size + dense,
+        work_size=functions.heads.memory.floats.size + dense,
         place=functions.place,
         stiffness=stiffness,
         damping=damping,

@@ -24,7 +24,7 @@ from flexdyn_ros.families.trees.rigid.parameters import links_of, unit_rows_of
 from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows, warn_of_overflow
-from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.parameters import Parameter
 
 
@@ -51,7 +51,7 @@ def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
 class TreeRegressor:
     """Y and tau0 of one tree."""
 
-    def __init__(self, functions: ObservedFunctions, tree: RigidTree) -> None:
+    def __init__(self, functions: EntryFunctions, tree: RigidTree) -> None:
         self._functions = functions
         parameters = parameters_of(tree)
         names = [parameter.name for parameter in parameters]
@@ -61,7 +61,7 @@ class TreeRegressor:
         self.is_rigid = tree.flexible is None
         if self.is_rigid:
             self._tables = *functions.placements(self.links), *self._joints
-            self.work = functions.memory.floats
+            self.work = functions.heads.memory.floats
             return
         first = 10 * len(self.links) + len(self._joints[0])
         self._beams = Probes(parameters, functions.probe, range(first, len(names)))

@@ -12,9 +12,10 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.families.trees.actuation import with_actuation
+from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.motion import tree_table
 from flexdyn_ros.families.trees.regressor import changed, parameters_of
-from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies
+from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies as find_weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
@@ -25,14 +26,15 @@ from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.numerics.algebra.manifold import FREE
 from flexdyn_ros.robot.analysis.idle_motion import MOST_VELOCITIES
+from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
-from flexdyn_ros.robot.coordinates import quaternions_of
+from flexdyn_ros.robot.coordinates import Coordinate, quaternions_of
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.functions import ChosenReactions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Deflection, Loads
+from flexdyn_ros.robot.results import Contacts, Deflection, Loads, PositionLimits
 from flexdyn_ros.robot.stations import word_for
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches
@@ -63,7 +65,7 @@ class TreeFunctions(EntryFunctions):
     """
 
     kind = "tree"
-    offers = (*EntryFunctions.offers, "bends", "tips", "modal_integrals", "joint_reactions")
+    offers = ("coriolis_matrix", "bends", "tips", "modal_integrals", "joint_reactions")
 
     def __init__(
         self,
@@ -71,15 +73,21 @@ class TreeFunctions(EntryFunctions):
         payloads: tuple[Payload, ...] = (),
         sections: tuple[str, ...] = (),
         changes: tuple[tuple[str, float], ...] = (),
+        layers: tuple[type[Layer], ...] = (),
         *,
         loose: bool = False,
         bare: RigidTree | None = None,
     ) -> None:
-        """changes: values of parameters of the tree without payloads; bare: that tree, if it is there."""
+        """changes: values of parameters of the tree without payloads; layers: around the tree, from inside;
+        bare: that tree, if it is there."""
+        stations = (name for layer in layers for name in layer.sections(description))
+        sections = tuple(dict.fromkeys((*stations, *sections)))
         self.payloads, self.sections, self.changes = payloads, sections, changes
+        self.is_loose, self._kinds_of_layers = loose, layers
         if bare is None:
-            built = self.actuated(build_tree(description, sections, loose=loose), description)
-            bare = self.changed_tree(built, dict(changes))
+            tree = build_tree(description, sections, loose=loose)
+            ends = [pair for layer in layers for pair in layer.driven_ends(description, tree)]
+            bare = self.changed_tree(with_actuation(tree, description, ends), dict(changes))
         self.bare, self.tree = bare, carry(bare, payloads)
         tree = self.tree
         self._settle(
@@ -101,30 +109,48 @@ class TreeFunctions(EntryFunctions):
             self.table, self.packed = self.bending.table, self.bending.packed
         self.address = self.packed.address
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
+        self.layers: tuple[Layer, ...] = ()
+        for layer in layers:
+            self.layers += (layer(self),)
+        self.kind = next((layer.kind for layer in self.layers if layer.kind), self.kind)
+        self.begins_at_zero = any(layer.begins_at_zero for layer in self.layers)
+        self.extras = {name: layer for layer in self.layers for name in layer.offers}
         self._build()
-
-    def actuated(self, tree: RigidTree, description: RobotDescription) -> RigidTree:
-        """The tree with the coordinates that have an actuator marked."""
-        return with_actuation(tree, description, ())
 
     def _build(self) -> None:
         """What other formulations make beside the tree."""
 
     @property
     def recipe(self) -> tuple[object, ...]:
-        return self.description, self.payloads, self.sections, self.changes
+        return self.description, self.payloads, self.sections, self.changes, self._kinds_of_layers
+
+    @property
+    def made_with(self) -> tuple[type[Layer], ...]:
+        """The kinds of the layers that are around the tree by now."""
+        return tuple(map(type, self.layers))
+
+    def like(self, description: RobotDescription | None = None, /, **other: Any) -> Self:
+        """The functions of a robot like this one but for other arguments; those of `__init__` by name."""
+        names = ("payloads", "sections", "changes", "layers")
+        given: dict[str, Any] = dict(zip(names, self.recipe[1:], strict=True)) | other
+        return type(self)(description or self.description, **given)
 
     @cached_property
     def by_mass_matrix(self) -> bool:  # type: ignore[override]
         """True where the recursion of the tree does not do."""
-        return self.needs_mass_matrix
+        return any(layer.by_mass_matrix for layer in self.layers) or self.needs_mass_matrix
+
+    @cached_property
+    def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:  # type: ignore[override]
+        """Those of the outermost layer."""
+        return self.layers[-1].singles() if self.layers else {}
 
     @cached_property
     def needs_mass_matrix(self) -> bool:
         """True for mimic joints, and where the mass matrix is singular: the recursion cannot tell its last
         pivots from rounding."""
         return self.tree.has_mimic or bool(
-            self._weak_bodies and self.nv <= MOST_VELOCITIES and self._is_singular()
+            self.weak_bodies and self.nv <= MOST_VELOCITIES and self._is_singular()
         )
 
     @cached_property
@@ -132,15 +158,16 @@ class TreeFunctions(EntryFunctions):
         """True if the recursion may divide by rounding at some posture: not for planar bases, whose axes are
         at right angles."""
         m = self.tree.model
-        weak = [b for b in self._weak_bodies if m.joint_type[b] == FREE or self._is_of_joint(m.v_index[b])]
+        weak = [b for b in self.weak_bodies if m.joint_type[b] == FREE or self._is_of_joint(m.v_index[b])]
         return bool(weak) and not self.by_mass_matrix
 
     def _is_of_joint(self, v_index: int) -> bool:
         return self.coordinates[v_index].kind == "joint"
 
     @cached_property
-    def _weak_bodies(self) -> tuple[int, ...]:
-        return weak_bodies(self.tree)
+    def weak_bodies(self) -> tuple[int, ...]:
+        """Bodies whose pivots in the recursion may be nothing but rounding."""
+        return find_weak_bodies(self.tree)
 
     def _is_singular(self) -> bool:
         """Whether M is singular to rounding at one of three postures."""
@@ -158,8 +185,8 @@ class TreeFunctions(EntryFunctions):
 
     @property
     def mass(self) -> float:
-        """Mass of all links, those fixed to the world included [kg]."""
-        return self.tree.mass
+        """Mass of all links, those fixed to the world included, and of what is around them [kg]."""
+        return self.tree.mass + sum(layer.mass for layer in self.layers)
 
     @property
     def bends(self) -> bool:
@@ -176,7 +203,57 @@ class TreeFunctions(EntryFunctions):
         """What fixed compiled steps need."""
         from flexdyn_ros.families.trees.motion import tree_motion
 
-        return tree_motion(self)
+        motion = tree_motion(self)
+        for layer in self.layers:
+            motion = layer.motion(motion)
+        return motion
+
+    # ---- what layers drive ----
+
+    @cached_property
+    def _driven(self) -> tuple[Coordinate, ...]:
+        return tuple(c for layer in self.layers for c in layer.driven)
+
+    @property
+    def effort_coordinates(self) -> tuple[Coordinate, ...]:
+        return (*self.coordinates, *self._driven)
+
+    @cached_property
+    def limits(self) -> PositionLimits:
+        own, driven = super().limits, self._driven
+        lower, upper = ([getattr(c, end) for c in driven] for end in ("lower", "upper"))
+        return PositionLimits(
+            (*own.names, *(c.name for c in driven)),
+            np.concatenate([own.lower, lower]),
+            np.concatenate([own.upper, upper]),
+            np.concatenate([own.places, np.full(len(driven), -1)]),
+        )
+
+    def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._with_driven(super().limited_motion(q, v), q, v)
+
+    def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._with_driven(super().effort_motion(q, v), q, v)
+
+    def _with_driven(
+        self, own: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates with those of what layers drive behind them."""
+        for layer in self.layers:
+            if layer.driven:
+                both = zip(own, layer.driven_motion(q, v), strict=True)
+                own = tuple(np.concatenate(pair, axis=-1) for pair in both)  # type: ignore[assignment]
+        return own
+
+    @property
+    def contacts(self) -> Contacts | None:  # type: ignore[override]
+        """Those of the layer that has some."""
+        return next((layer.contacts for layer in self.layers if layer.contacts), None)
+
+    def remarks(self, v: np.ndarray) -> list[str]:
+        return [text for layer in self.layers for text in layer.remarks(v)]
+
+    # ---- payloads and parameters ----
 
     def place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""
@@ -191,7 +268,7 @@ class TreeFunctions(EntryFunctions):
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> Self:
         seeing = self.seeing((frame,))
-        return type(self)(self.description, payloads, seeing.sections, self.changes, bare=seeing.bare)
+        return self.like(payloads=payloads, sections=seeing.sections, bare=seeing.bare)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -199,29 +276,34 @@ class TreeFunctions(EntryFunctions):
 
     def parameters_with(self, tree: RigidTree) -> tuple[Parameter, ...]:
         """The parameters of a robot with this tree."""
-        return parameters_of(tree)
+        around = (p for layer in self.layers for p in layer.parameters(tree))
+        return (*parameters_of(tree), *around)
 
     def changed_tree(self, tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
         """A tree with other values of parameters."""
-        return changed(tree, values)
+        tree = changed(tree, values)
+        for layer in self._kinds_of_layers:
+            tree = layer.changed_tree(tree, values)
+        return tree
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         new = without_payloads(values, *map(self.parameters_with, (self.tree, self.bare)))
         bare = self.changed_tree(self.bare, new)
         changes = tuple({**dict(self.changes), **new}.items())
-        return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
+        return self.like(changes=changes, bare=bare)
 
     def probe(self, values: Mapping[str, float]) -> Robot:
         """The robot without payloads that has these values of all `parameters`, whatever they are."""
         bare = self.changed_tree(self.tree, values)
-        return Robot(type(self)(self.description, (), self.sections, tuple(values.items()), bare=bare))
+        return Robot(self.like(payloads=(), changes=tuple(values.items()), bare=bare))
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        return self._regressor.rows(rows)
+        return self._probes.columns(rows) if self.layers else self._regressor.rows(rows)
 
     @property
     def regressor_one(self) -> Callable[..., int] | None:
-        return self._regressor.one if self.tree.flexible is None else None
+        known = self.tree.flexible is None and not self.layers
+        return self._regressor.one if known else None
 
     @cached_property
     def _regressor(self) -> TreeRegressor:
@@ -309,6 +391,8 @@ class TreeFunctions(EntryFunctions):
         return None
 
     def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        if any(layer.hides_reactions for layer in self.layers):
+            return super().reactions_in(joints)
         from flexdyn_ros.families.trees.reactions import JointWrenches
 
         return JointWrenches(self.robot, tuple(dict.fromkeys(("base", *joints))))
@@ -333,6 +417,8 @@ class TreeFunctions(EntryFunctions):
         UnsupportedError
             On wheels (their planar methods have `constraint_forces`), and with affine section frames.
         """
+        for layer in self.layers:
+            layer.refuse("joint_reactions")
         return self.seeing(wrenches or ())._loosened.reactions(q, v, a, wrenches, tau)
 
     def loads_rows(
@@ -341,8 +427,14 @@ class TreeFunctions(EntryFunctions):
         wrenches: Mapping[str, object] | None,
         stations: Sequence[float] | np.ndarray | None,
     ) -> dict[str, Loads]:
+        for layer in reversed(self.layers):
+            layer.refuse("loads")
+            if (found := layer.loads_rows(rows, wrenches, stations)) is not None:
+                return found
         s = np.zeros(1) if self.bending is None else self.bending.stations(stations)
-        return self.seeing(wrenches or ())._loads.rows(rows, flat_wrenches(rows, wrenches) or {}, s)
+        found = self.seeing(wrenches or ())._loads.rows(rows, flat_wrenches(rows, wrenches) or {}, s)
+        hidden = {link for layer in self.layers for link in layer.pushed_links}
+        return {link: loads for link, loads in found.items() if link not in hidden}
 
     @cached_property
     def _loads(self) -> TreeLoads:
@@ -357,11 +449,9 @@ class TreeFunctions(EntryFunctions):
         """This robot with the joints of `build_tree(loose=True)`, by the recursions of articulated bodies."""
         formulation = replace(self.description.formulation, method="articulated")
         same = replace(self.description, formulation=formulation)
-        return Robot(self.loosened(same))
-
-    def loosened(self, description: RobotDescription) -> TreeFunctions:
-        """The functions of `loose`."""
-        return TreeFunctions(description, self.payloads, self.sections, self.changes, loose=True)
+        kinds = tuple(kind for kind in self._kinds_of_layers if not kind.hides_reactions)
+        arguments = same, self.payloads, self.sections, self.changes, kinds
+        return Robot(TreeFunctions(*arguments, loose=True))
 
     @cached_property
     def _loosened(self) -> LooseJoints:
@@ -371,8 +461,27 @@ class TreeFunctions(EntryFunctions):
 
     # ---- rows of the verbs ----
 
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        found = super().momenta_rows(rows)
+        for layer in self.layers:
+            layer.add_momenta(rows, found)
+        return found
+
+    def partial(
+        self,
+        q: np.ndarray,
+        v: Any,
+        tau: Any,
+        a: np.ndarray,
+        given: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if all(layer.takes_given(given) for layer in self.layers):
+            return super().partial(q, v, tau, a, given, wrenches)
+        return partial_motion(self.robot, q, v, tau, a, given, wrenches)
+
     def coriolis_rows(self, rows: Rows) -> np.ndarray:
-        if self.bending is not None:
+        if self.bending is not None or any(layer.has_inertia for layer in self.layers):
             return super().coriolis_rows(rows)
         C = _empty((rows.count, self.nv, self.nv))
         blocks = (4, self.tree.model.nb, 6, 6)
@@ -429,8 +538,7 @@ class TreeFunctions(EntryFunctions):
         if not missing:
             return self
         if missing not in self._seen:
-            sections = (*self.sections, *missing)
-            other = type(self)(self.description, self.payloads, sections, self.changes)
+            other = self.like(sections=(*self.sections, *missing))
             Robot(other)
             self._seen[missing] = other
         return self._seen[missing]

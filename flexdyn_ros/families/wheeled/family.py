@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
-    if elements_of(description):
-        from flexdyn_ros.families.wheeled.elements import ElementMobileFunctions
+    from flexdyn_ros.families.trees.robot import TreeFunctions
+    from flexdyn_ros.families.wheeled.layer import Wheels
 
-        return ElementMobileFunctions(description)
-    from flexdyn_ros.families.wheeled.robot import MobileFunctions
+    if not elements_of(description):
+        return TreeFunctions(description, layers=(Wheels,))
+    from flexdyn_ros.families.trees.elements.layer import Elements
 
-    return MobileFunctions(description)
+    return TreeFunctions(description, layers=(Wheels, Elements))
 
 
 def _check(robot: Robot) -> Findings:

@@ -18,7 +18,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.packed_wheels import level_turns
 from flexdyn_ros.robot.arguments import Rows
-from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.parameters import Parameter
 
 _SPRING = {"stiffness": "N/m", "damping": "N s/m"}
@@ -105,7 +105,7 @@ class Hubs:
         """Of all hubs [kg]."""
         return float(sum(hub.mass for hub in self._hubs))
 
-    def add_momenta(self, functions: ObservedFunctions, rows: Rows, out: np.ndarray) -> None:
+    def add_momenta(self, functions: EntryFunctions, rows: Rows, out: np.ndarray) -> None:
         """out (N, 10), as `momenta_rows` answers it for rows of q, v, += what the hubs have."""
         q, v = rows.take("q"), rows.take("v")
         frame, J = np.empty((len(q), 1, 4, 4)), np.empty((len(q), 6, self._nv))
@@ -115,7 +115,7 @@ class Hubs:
             placement[0, 9:] = hub.point
             body = np.array([hub.body])
             functions.place_frames(rows, body, placement, frame)
-            functions.look(functions.pointing((body, hub.point[None])), rows, J, ("q",))
+            functions.look(functions.heads.pointing((body, hub.point[None])), rows, J, ("q",))
             place = frame[:, 0, :3, 3] + hub.shift
             speed = np.einsum("nij,nj->ni", J[:, 3:], v)
             place[:, 2], speed[:, 2] = q[:, hub.q_index], v[:, hub.v_index]

@@ -14,8 +14,8 @@ import numpy as np
 
 from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers
 from flexdyn_ros.numerics.verbs import partial as given
-from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
-from flexdyn_ros.robot.entries.observed import MOST_HEADS, Head, ObservedFunctions
+from flexdyn_ros.robot.entries.functions import EntryFunctions
+from flexdyn_ros.robot.entries.heads import MOST_HEADS, Head
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Regressor
@@ -60,21 +60,21 @@ def _dynamics(robot: RobotInterface, verb: str) -> _Load | None:
     if verb in functions.singles:
         return functions.singles[verb]
     by_mass_matrix = verb == "forward_dynamics" and functions.by_mass_matrix
-    if not isinstance(functions, DerivativeEntries):
+    if not isinstance(functions, EntryFunctions):
         return None
     if verb == "inverse_dynamics" and "inverse" in functions.table:
-        return lambda: (dynamics.inverse_one.load(), functions.recurring.address)
+        return lambda: (dynamics.inverse_one.load(), functions.heads.recurring.address)
     if verb == "mass_matrix" and "inertia" in functions.table:
-        return lambda: (observers.place_one.load(), functions.weighing.address)
+        return lambda: (observers.place_one.load(), functions.heads.weighing.address)
     if verb == "forward_dynamics" and not by_mass_matrix:
         if "forward" in functions.table:
-            return lambda: (dynamics.forward_one.load(), functions.accelerating.address)
+            return lambda: (dynamics.forward_one.load(), functions.heads.accelerating.address)
         if robot.nv > MOST_SOLVED:
             return None
     of_head: dict[str, _Load] = {
-        "inverse_dynamics": lambda: (dynamics.balance_one.load(), functions.balancing.address),
-        "forward_dynamics": lambda: (given.forward_dynamics_one.load(), functions.solving.address),
-        "mass_matrix": lambda: (observers.place_one.load(), functions.looking("mass").address),
+        "inverse_dynamics": lambda: (dynamics.balance_one.load(), functions.heads.balancing.address),
+        "forward_dynamics": lambda: (given.forward_dynamics_one.load(), functions.heads.solving.address),
+        "mass_matrix": lambda: (observers.place_one.load(), functions.heads.looking("mass").address),
     }
     return of_head[verb]
 
@@ -84,10 +84,10 @@ def _of_family(robot: RobotInterface) -> FamilyFunctions:
     return robot.functions.general.functions
 
 
-def _observed(robot: RobotInterface, name: str) -> ObservedFunctions | None:
+def _observed(robot: RobotInterface, name: str) -> EntryFunctions | None:
     """The functions of the family, if its C function `name` is all there is to a verb."""
     functions = _of_family(robot)
-    found = isinstance(functions, ObservedFunctions) and name in functions.observed
+    found = isinstance(functions, EntryFunctions) and name in functions.observed
     return functions if found else None  # type: ignore[return-value]
 
 
@@ -122,7 +122,7 @@ def _inverse_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
 def _with_free_coordinates(robot: RobotInterface, general: _Way) -> _Way:
     """Inverse dynamics that solves the accelerations of what nothing drives."""
     functions, nv, call, head = _of_family(robot), robot.nv, _UNLOADED, 0
-    if robot.driven.all() or robot.nu != robot.nv or not isinstance(functions, DerivativeEntries):
+    if robot.driven.all() or robot.nu != robot.nv or not isinstance(functions, EntryFunctions):
         return partial(general, unactuated="free")
 
     def inverse_dynamics(q, v, a):  # type: ignore[no-untyped-def]
@@ -133,7 +133,7 @@ def _with_free_coordinates(robot: RobotInterface, general: _Way) -> _Way:
                 return tau
         except _OBJECTIONS:
             if call is None:
-                call, head = given.inverse_dynamics_one.load(), functions.freeing.address
+                call, head = given.inverse_dynamics_one.load(), functions.heads.freeing.address
                 return inverse_dynamics(q, v, a)
         return general(q, v, a, unactuated="free")
 
@@ -144,7 +144,7 @@ def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     if (load := _dynamics(robot, "forward_dynamics")) is None:
         return None
     address, nv, call, none = 0, robot.nv, _UNLOADED, np.zeros(robot.nu)
-    if isinstance(robot.functions, DerivativeEntries) and robot.functions.checked:
+    if isinstance(robot.functions, EntryFunctions) and robot.functions.checked:
         return _checked_forward_dynamics(robot.functions, general, load)
 
     def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
@@ -163,7 +163,7 @@ def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     return forward_dynamics
 
 
-def _checked_forward_dynamics(functions: DerivativeEntries, general: _Way, load: _Load) -> _Way:
+def _checked_forward_dynamics(functions: EntryFunctions, general: _Way, load: _Load) -> _Way:
     """Forward dynamics whose results are put into the balance of forces."""
     nv, none, call = functions.nv, np.zeros(functions.nu), _UNLOADED
     address, check, head = 0, _UNLOADED, 0
@@ -177,7 +177,7 @@ def _checked_forward_dynamics(functions: DerivativeEntries, general: _Way, load:
                     return a
             except _OBJECTIONS:
                 if call is None:
-                    check, head = dynamics.unbalanced_one.load(), functions.checking.address
+                    check, head = dynamics.unbalanced_one.load(), functions.heads.checking.address
                     call, address = load()
                     return forward_dynamics(q, v, tau)
         return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
@@ -257,7 +257,7 @@ def _of_state(
                     return result if answer is None else answer(result)
             except _OBJECTIONS:
                 if call is None:
-                    call, head = observers.observe_one.load(), functions.looking(name).address
+                    call, head = observers.observe_one.load(), functions.heads.looking(name).address
                     return way(q, v)
         return general(q, v) if out is None else general(q, v, out=out)
 
@@ -293,7 +293,7 @@ def _of_place(
     """A verb of q by an entry that calls the C function `name`."""
     if (functions := _observed(robot, name)) is None:
         return None
-    return _of_q(general, lambda: (entry.load(), functions.looking(name).address), shape)
+    return _of_q(general, lambda: (entry.load(), functions.heads.looking(name).address), shape)
 
 
 # ---- geometry ----
@@ -315,7 +315,7 @@ def _frames(robot: RobotInterface, general: _Way) -> _Way | None:
                 pass
         poses = general(q, names, out=out)
         if out is None:
-            _remember(known, names, poses, functions.poses_of, functions.frame_names)
+            _remember(known, names, poses, functions.heads.poses_of, functions.frame_names)
         return poses
 
     return frames
@@ -337,7 +337,7 @@ def _jacobian(robot: RobotInterface, general: _Way) -> _Way | None:
                 pass
         J = general(q, frame, out=out)
         if out is None:
-            _remember(known, frame, J, functions.jacobians_of, ())
+            _remember(known, frame, J, functions.heads.jacobians_of, ())
         return J
 
     return jacobian
@@ -376,7 +376,7 @@ def _frame_velocity(robot: RobotInterface, general: _Way) -> _Way | None:
             call = observers.velocity_one.load()
         velocity = general(q, v, frame)
         if isinstance(frame, str) and len(known) < MOST_HEADS:
-            known[frame] = functions.jacobians_of((frame,))
+            known[frame] = functions.heads.jacobians_of((frame,))
         return velocity
 
     return frame_velocity
@@ -399,7 +399,7 @@ def _frame_acceleration(robot: RobotInterface, general: _Way) -> _Way | None:
             call = observers.acceleration_one.load()
         found = general(q, v, a, frame)
         if isinstance(frame, str) and len(known) < MOST_HEADS:
-            known[frame] = functions.jacobians_of((frame,)), functions.rates_of((frame,))
+            known[frame] = functions.heads.jacobians_of((frame,)), functions.heads.rates_of((frame,))
         return found
 
     return frame_acceleration
@@ -419,7 +419,7 @@ def _integrate(robot: RobotInterface, general: _Way) -> _Way | None:
                     return moved
             except _OBJECTIONS:
                 if call is None:
-                    head, call = functions.looking("moved").address, observers.move_one.load()
+                    head, call = functions.heads.looking("moved").address, observers.move_one.load()
                     return integrate(q, v, dt)
         return general(q, v, dt, out=out)
 
@@ -471,7 +471,7 @@ def _regressor(robot: RobotInterface, general: _Way) -> _Way | None:
 
 def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
     functions = _of_family(robot)
-    if not (isinstance(functions, DerivativeEntries) and functions.direct):
+    if not (isinstance(functions, EntryFunctions) and functions.direct):
         return None
     nv, call, head, none = robot.nv, _UNLOADED, 0, np.zeros(robot.nu)
     direct = robot.effort_names == robot.v_names
@@ -485,7 +485,7 @@ def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
                     return Linearization(A, B if direct else functions.by_efforts(B, q))
             except _OBJECTIONS:
                 if call is None:
-                    call, head = derivatives.linearize_one.load(), functions.linearizing.address
+                    call, head = derivatives.linearize_one.load(), functions.heads.linearizing.address
                     return linearize(q, v, tau)
         return general(q, v, tau, wrenches, lock=lock)
 
@@ -495,7 +495,7 @@ def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
 def _inverse_dynamics_derivatives(robot: RobotInterface, general: _Way) -> _Way | None:
     functions = _of_family(robot)
     direct = robot.effort_names == robot.v_names
-    if not (direct and isinstance(functions, DerivativeEntries) and functions.direct):
+    if not (direct and isinstance(functions, EntryFunctions) and functions.direct):
         return None
     shape, call, head = (robot.nv, robot.nv), _UNLOADED, 0
 
@@ -509,7 +509,7 @@ def _inverse_dynamics_derivatives(robot: RobotInterface, general: _Way) -> _Way 
             except _OBJECTIONS:
                 if call is None:
                     call = derivatives.inverse_derivatives_one.load()
-                    head = functions.differentiating.address
+                    head = functions.heads.differentiating.address
                     return inverse_dynamics_derivatives(q, v, a)
         return general(q, v, a, wrenches)
 

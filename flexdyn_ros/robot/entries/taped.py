@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from threading import Lock
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,7 +22,7 @@ from flexdyn_ros.numerics.tracing.graph import Graph
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.numerics.tracing.tape import Tape, write_tape
 from flexdyn_ros.numerics.verbs import tapes
-from flexdyn_ros.robot.entries.observed import Head, ObservedFunctions
+from flexdyn_ros.robot.entries.heads import Head
 from flexdyn_ros.robot.threads import run_in_slices, shared_property
 
 __all__ = ["Taped"]
@@ -43,7 +44,7 @@ class Taped:
     head : for `linearize` of a single state
     """
 
-    def __init__(self, functions: ObservedFunctions, head: Head) -> None:
+    def __init__(self, functions: Any, head: Head) -> None:
         self._functions, self._head = functions, head
         self._states, self._lock = 0, Lock()
 
@@ -108,7 +109,7 @@ class Equations:
         If the kernels cannot be traced, or are too much.
     """
 
-    def __init__(self, functions: ObservedFunctions, head: Head) -> None:
+    def __init__(self, functions: Any, head: Head) -> None:
         self._functions, self._head = functions, head
         self._graph, self._memory = Graph(), Memory()
         sizes = {"q": functions.nq, "v": functions.nv, "tau": functions.nu, "a": functions.nv}
@@ -138,7 +139,7 @@ class Equations:
     def _call(self, name: str, head: Head, n: int, *arrays: np.ndarray) -> np.ndarray:
         """The n results of a C function of arrays."""
         room, out = self._memory.room, self._memory.room(np.zeros(n))
-        work = room(np.zeros(self._functions.memory.floats.size))
+        work = room(np.zeros(self._functions.heads.memory.floats.size))
         places = [x.ctypes.data for x in (work, *(room(x) for x in arrays), out)]
         self._functions.table[name].function(head.address, *places)
         return out
@@ -148,7 +149,7 @@ class Equations:
         return self._call("balance", self._head, functions.nv, self._q, v, a, self._inputs["tau"], v)
 
     def _moved(self, q: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        return self._call("moved", self._functions.looking("moved"), self._functions.nq, q, turn)
+        return self._call("moved", self._functions.heads.looking("moved"), self._functions.nq, q, turn)
 
     # ---- directions ----
 

@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 
 from flexdyn_ros.families.trees.elements.model import Element, PackedElements
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 
 
 def elements_motion(
-    tree: Motion, packed: PackedElements, elements: Sequence[Element], driven: np.ndarray
+    tree: Motion, packed: PackedElements, elements: Sequence[Element], driven: Sequence[Coordinate]
 ) -> Motion:
-    """Motion of elements around that of the tree; driven: limits of efforts, rates and coordinates (4, nc) of
-    those that are driven."""
+    """Motion of elements around that of the tree; driven: coordinates of those that are driven."""
     packed.provide_rows()
     names = {c.name for e in elements for c in e.kind.coefficients(e.record)}
     return replace(
         tree,
         work_size=packed.take_steps(tree.work_size),
-        effort_limit=np.concatenate([tree.effort_limit, driven[0]]),
-        lower=np.concatenate([tree.lower, driven[2]]),
-        upper=np.concatenate([tree.upper, driven[3]]),
+        effort_limit=np.concatenate([tree.effort_limit, [c.effort_limit for c in driven]]),
+        lower=np.concatenate([tree.lower, [c.lower for c in driven]]),
+        upper=np.concatenate([tree.upper, [c.upper for c in driven]]),
         stiff=tree.stiff or bool(names & {"stiffness", "damping"}),
         switches=(*tree.switches, *dict.fromkeys(e.kind.law.kernel.__module__ for e in elements)),
         keep=(tree, packed),

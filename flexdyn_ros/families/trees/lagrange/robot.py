@@ -20,7 +20,7 @@ from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.analysis.partial import partial_motion, solved
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
-from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
@@ -222,9 +222,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
 
     @cached_property
     def loose(self) -> Robot:
-        return Robot(
-            AffineTreeFunctions(self.description, self.payloads, self.sections, self.changes, loose=True)
-        )
+        return Robot(self.like(loose=True))
 
     def energy_rows(self, rows: Rows) -> np.ndarray:
         return self.path.energies(**self._checked(rows, "q", "v"))
@@ -245,8 +243,8 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         self.check({"q": rows.take("q")})
         J[...] = seeing._frames.jacobian(rows.take("q"), seeing.frame(frame))
 
-    jacobians_rows = DirectFunctions.jacobians_rows
-    jacobian_rates_rows = DirectFunctions.jacobian_rates_rows
+    jacobians_rows = FamilyFunctions.jacobians_rows
+    jacobian_rates_rows = FamilyFunctions.jacobian_rates_rows
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, object] | None) -> tuple[np.ndarray, np.ndarray]:
         data = self._checked(rows, "q", "v", "a")

@@ -1,8 +1,8 @@
-"""Robots of `kind` mobile: a tree on wheels, with what the wheels and the drive do."""
+"""Wheels under a tree and the road that they stand on: a layer around its verbs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,22 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.floating_frames import Rolling
 from flexdyn_ros.families.wheeled.hubs import wheel_parameters, with_hubs, with_wheels
 from flexdyn_ros.families.wheeled.kernels import ground_contact, road, tree_wheels, wheels
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
-from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
-from flexdyn_ros.robot.functions import ChosenReactions, FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
-from flexdyn_ros.robot.results import Contacts, Loads
+from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
+from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 
 class WheelForces(NamedTuple):
@@ -52,8 +49,8 @@ class WheelForces(NamedTuple):
         return (last - first) / (last + first)
 
 
-class MobileFunctions(TreeFunctions):
-    """A tree of rigid bodies and flexible links on sprung wheels over a road.
+class Wheels(Layer):
+    """Sprung wheels over a road, which carry a tree of rigid bodies and flexible links.
 
     The verbs are those of a tree; forces of suspension and tyres are the external part of the bias, their
     energy is elastic. With the method `floating_frame` a planar tree computes (`rolling.tables`); with
@@ -63,49 +60,44 @@ class MobileFunctions(TreeFunctions):
     """
 
     kind = "mobile"
-    begins_at_zero = True
+    begins_at_zero = hides_reactions = True
     offers = (
-        *TreeFunctions.offers, "wheel_names", "softening", "wheel_forces", "wheel_powers", "drive_force",
-        "slope_force", "constraint_forces",
+        "wheel_names", "softening", "wheel_forces", "wheel_powers", "drive_force", "slope_force",
+        "constraint_forces",
     )  # fmt: skip
 
-    def _build(self) -> None:
-        self._rolled = with_wheels(self.description, dict(self.changes))
-        self.rolling = rolling = Rolling(self._rolled, self.tree, self.table, self.packed)
-        self.table, self.packed = rolling.table, rolling.packed
-        self.address = self.packed.address
+    @staticmethod
+    def changed_tree(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
+        return with_hubs(tree, values)
+
+    def __init__(self, functions: Any) -> None:
+        super().__init__(functions)
+        self.description = description = functions.description
+        self._rolled = with_wheels(description, dict(functions.changes))
+        self.rolling = rolling = Rolling(self._rolled, functions.tree, functions.table, functions.packed)
+        functions.table, functions.packed = rolling.table, rolling.packed
+        functions.address = rolling.packed.address
         if rolling.hubs.mass > 0.0:
-            self.observed = self.observed - {"momenta"}
+            functions.observed = functions.observed - {"momenta"}
+        self.pushed_links = (description.root,)
 
     @property
     def mass(self) -> float:
-        """Mass of all links, those fixed to the world included, and of the hubs of wheels [kg]."""
-        return self.tree.mass + self.rolling.hubs.mass
-
-    def parameters_with(self, tree: RigidTree) -> tuple[Parameter, ...]:
-        return (*super().parameters_with(tree), *wheel_parameters(self._rolled))
-
-    def changed_tree(self, tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
-        return with_hubs(super().changed_tree(tree, values), values)
-
-    @cached_property
-    def by_mass_matrix(self) -> bool:  # type: ignore[override]
-        """True also where wheels wrap the general tree, whose recursion knows none."""
-        return self.rolling.tables is None or self.needs_mass_matrix
-
-    def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        return self._probes.columns(rows)
+        """Of the hubs of wheels [kg]."""
+        return self.rolling.hubs.mass
 
     @property
-    def regressor_one(self) -> None:
-        """None: the columns are those of robots with one parameter each."""
-        return
+    def by_mass_matrix(self) -> bool:
+        """True where wheels wrap the general tree, whose recursion knows none."""
+        return self.rolling.tables is None
 
-    def motion(self) -> Motion:
-        """What fixed compiled steps need."""
+    def parameters(self, tree: RigidTree) -> tuple[Parameter, ...]:
+        return wheel_parameters(self._rolled)
+
+    def motion(self, within: Motion) -> Motion:
         kernels = (ground_contact, road, tree_wheels, wheels)
         switches = tuple(module.__name__ for module in kernels)
-        return replace(self.rolling.motion(super().motion()), switches=switches)
+        return replace(self.rolling.motion(within), switches=switches)
 
     @property
     def wheel_names(self) -> tuple[str, ...]:
@@ -129,7 +121,26 @@ class MobileFunctions(TreeFunctions):
     @cached_property
     def softening(self) -> Softening:
         """Links that soften when they turn, because their tension does not stiffen them."""
-        return Softening(self)
+        return Softening(self.functions)
+
+    def refuse(self, verb: str) -> None:
+        name = self.description.name
+        if verb == "joint_reactions":
+            raise UnsupportedError(
+                f"robot {name!r} stands on wheels: joint_reactions are those of kind 'tree', see "
+                "constraint_forces"
+            )
+        if verb == "loads" and self.rolling.tables is not None:
+            raise UnsupportedError(
+                f"robot {name!r}: loads with the method 'floating_frame' are not computed; load with "
+                "options={'formulation.method': 'articulated'}"
+            )
+
+    def takes_given(self, given: np.ndarray) -> bool:
+        return not given[self.rolling.eliminated].any()
+
+    def add_momenta(self, rows: Rows, found: np.ndarray) -> None:
+        self.rolling.hubs.add_momenta(self.functions, rows, found)
 
     def wheel_forces(self, q: np.ndarray, v: np.ndarray) -> WheelForces:
         """Forces and travel of every wheel; see `WheelForces`.
@@ -199,17 +210,27 @@ class MobileFunctions(TreeFunctions):
         root link, minus that force; last, minus the driving force.
         """
         tau, a = self._motion(q, v, tau, wrenches, acceleration)
-        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        rows = rows_with_wrenches(
+            wrenches, q=(q, self.functions.nq), v=(v, self.functions.nv), a=(a, self.functions.nv)
+        )
         tables = self.rolling.tables
         if tables is None:
             raise UnsupportedError("constraint forces are those of the method 'floating_frame'")
         out = np.zeros((rows.count, tables.nodes, 3))
-        bodies, points = self.points(tuple(wrenches or ()))
+        bodies, points = self.functions.points(tuple(wrenches or ()))
 
         def call(*arrays: np.ndarray) -> int:
             q, v, a, w, forces = arrays
             return joint_forces_many(
-                self.address, np.zeros(self.packed.numbers), q, v, a, bodies, points, w, forces
+                self.functions.address,
+                np.zeros(self.functions.packed.numbers),
+                q,
+                v,
+                a,
+                bodies,
+                points,
+                w,
+                forces,
             )
 
         data = {name: rows.take(name) for name in ("q", "v", "a")}
@@ -220,92 +241,36 @@ class MobileFunctions(TreeFunctions):
         forces = np.concatenate([*outer, *inner, drive], axis=1)
         return forces.reshape(*rows.shape, forces.shape[1])
 
-    def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
-        return FamilyFunctions.reactions_in(self, joints)
-
-    def joint_reactions(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        a: np.ndarray,
-        wrenches: Mapping[str, object] | None = None,
-        tau: np.ndarray | None = None,
-    ) -> JointReactions:
-        """UnsupportedError: see `constraint_forces`."""
-        raise UnsupportedError(
-            f"robot {self.description.name!r} stands on wheels: joint_reactions are those of kind 'tree', "
-            "see constraint_forces"
-        )
-
-    # ---- rows of the verbs ----
-
-    def loads_rows(
-        self,
-        rows: Rows,
-        wrenches: Mapping[str, object] | None,
-        stations: Sequence[float] | np.ndarray | None,
-    ) -> dict[str, Loads]:
-        """Those of the tree without its root link, on which the wheels push."""
-        if self.rolling.tables is not None:
-            raise UnsupportedError(
-                f"robot {self.description.name!r}: loads with the method 'floating_frame' are not computed; "
-                "load with options={'formulation.method': 'articulated'}"
-            )
-        found = super().loads_rows(rows, wrenches, stations)
-        found.pop(self.description.root)
-        return found
-
-    def momenta_rows(self, rows: Rows) -> np.ndarray:
-        found = super().momenta_rows(rows)
-        self.rolling.hubs.add_momenta(self, rows, found)
-        return found
-
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, object] | None, a: np.ndarray) -> None:
-        if wrenches and self.prescribed.any():
-            # the recursion takes no effort on a prescribed coordinate, and wrenches have one there
-            q, v, tau = (rows.take(name) for name in ("q", "v", "tau"))
-            flat = flat_wrenches(rows, wrenches)
-            a[...] = super().partial(q, v, tau, np.zeros_like(v), self.prescribed, flat)[1]
-        else:
-            super().forward_dynamics_rows(rows, wrenches, a)
-
-    def partial(
-        self,
-        q: np.ndarray,
-        v: Any,
-        tau: Any,
-        a: np.ndarray,
-        given: np.ndarray,
-        wrenches: Mapping[str, object] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if given[self.rolling.eliminated].any():
-            return partial_motion(self.robot, q, v, tau, a, given, wrenches)
-        return super().partial(q, v, tau, a, given, wrenches)
-
     # ---- behind the extras ----
 
     def _drive_index(self) -> int:
-        if not self.prescribed.any():
+        if not self.functions.prescribed.any():
             raise UnsupportedError(
                 f"robot {self.description.name!r} has no prescribed drive: the driving force is "
                 "tau['base/x']; prescribe it by <drive type=\"speed\"/>"
             )
-        return int(np.argmax(self.prescribed))
+        return int(np.argmax(self.functions.prescribed))
 
     def _motion(
         self, q: np.ndarray, v: Any, tau: Any, wrenches: Mapping[str, object] | None, acceleration: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """(tau, a) while the drive has this acceleration."""
-        name = self.v_names[self._drive_index()]
-        tau = np.zeros(self.nu) if tau is None else tau
-        self.robot.refuse_given_effort(tau)
-        given, a = self.robot.given_accelerations({name: acceleration})
-        return self.partial(q, v, tau, a, given, wrenches)
+        f = self.functions
+        name = f.v_names[self._drive_index()]
+        tau = np.zeros(f.nu) if tau is None else tau
+        f.robot.refuse_given_effort(tau)
+        given, a = f.robot.given_accelerations({name: acceleration})
+        force, a = f.partial(q, v, tau, a, given, wrenches)
+        if f.effort_names != f.v_names:
+            # what cylinders do at the drive is not the drive's
+            i = self._drive_index()
+            force[..., i] -= np.einsum("...j,...j->...", f.actuation_matrix(q)[..., i, :], tau)
+        return force, a
 
     def _wheels(self, q: np.ndarray, v: Any) -> tuple[Rows, np.ndarray]:
-        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        rows = Rows({"q": (q, self.functions.nq), "v": (v, self.functions.nv)})
         out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
-        self.check({"q": rows.take("q"), "v": rows.take("v")})
+        self.functions.check({"q": rows.take("q"), "v": rows.take("v")})
         entry = tree_wheels.tree_wheels_many if self.rolling.tables is None else wheels_many
-        self.call(entry, rows, ("q", "v"), out)
+        self.functions.call(entry, rows, ("q", "v"), out)
         return rows, out
