@@ -109,11 +109,11 @@ class TreeFunctions(EntryFunctions):
             self.table, self.packed = self.bending.table, self.bending.packed
         self.address = self.packed.address
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
+        self.kind = next((layer.kind for layer in layers if layer.kind), self.kind)
+        self.begins_at_zero = any(layer.begins_at_zero for layer in layers)
         self.layers: tuple[Layer, ...] = ()
         for layer in layers:
             self.layers += (layer(self),)
-        self.kind = next((layer.kind for layer in self.layers if layer.kind), self.kind)
-        self.begins_at_zero = any(layer.begins_at_zero for layer in self.layers)
         self.extras = {name: layer for layer in self.layers for name in layer.offers}
         self._build()
 
@@ -201,10 +201,16 @@ class TreeFunctions(EntryFunctions):
 
     def motion(self) -> Motion:
         """What fixed compiled steps need."""
+        return self.motion_within(None)
+
+    def motion_within(self, outer: Layer | None) -> Motion:
+        """What they need of the tree and the layers within one of them; None: all."""
         from flexdyn_ros.families.trees.motion import tree_motion
 
         motion = tree_motion(self)
         for layer in self.layers:
+            if layer is outer:
+                break
             motion = layer.motion(motion)
         return motion
 
