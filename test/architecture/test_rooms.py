@@ -6,8 +6,11 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
+
+import flexdyn_ros
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "flexdyn_ros"
@@ -282,6 +285,19 @@ def test_nobody_but_the_families_asks_what_kind_a_robot_is():
         if isinstance(node, ast.Compare) and _asks_for_the_kind(node)
     ]
     assert not asked
+
+
+def test_functions_of_a_robot_stand_on_two_classes_and_nothing_is_overridden_twice():
+    """But for trees by Lagrange's equations, the second formulation, which are trees."""
+    for name in ("seven_joint_arm", "canadarm2", "boom_on_cylinder", "mobile_arm", "soft_arm", "stewart_1t"):
+        functions = type(flexdyn_ros.load(name).functions)
+        classes = [c for c in functions.__mro__ if c.__module__.startswith("flexdyn_ros")]
+        own = (
+            {n for n, x in vars(c).items() if not getattr(x, "__isabstractmethod__", False)} for c in classes
+        )
+        places = Counter(n for names in own for n in names if not n.startswith(("__", "_abc")))
+        assert [c.__name__ for c in classes[1:]] == ["EntryFunctions", "FamilyFunctions"]
+        assert max(places.values()) < 3, [n for n, k in places.items() if k > 2]
 
 
 def test_every_family_is_in_the_contract_that_keeps_families_apart():

@@ -13,7 +13,7 @@ from models import ELASTIC_JOINTS, elastic
 import flexdyn_ros
 from flexdyn_ros import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.robot.entries.observed import MOST_HEADS
+from flexdyn_ros.robot.entries.heads import MOST_HEADS
 
 ROBOTS = (
     "seven_joint_arm", "canadarm2", "mobile_arm", "mobile_arm_spatial", "soft_arm_3", "stewart_1t",

@@ -26,7 +26,6 @@ from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.numerics.algebra.manifold import FREE
 from flexdyn_ros.robot.analysis.idle_motion import MOST_VELOCITIES
-from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate, quaternions_of
 from flexdyn_ros.robot.entries.functions import EntryFunctions
@@ -473,18 +472,8 @@ class TreeFunctions(EntryFunctions):
             layer.add_momenta(rows, found)
         return found
 
-    def partial(
-        self,
-        q: np.ndarray,
-        v: Any,
-        tau: Any,
-        a: np.ndarray,
-        given: np.ndarray,
-        wrenches: Mapping[str, object] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if all(layer.takes_given(given) for layer in self.layers):
-            return super().partial(q, v, tau, a, given, wrenches)
-        return partial_motion(self.robot, q, v, tau, a, given, wrenches)
+    def takes_given(self, given: np.ndarray) -> bool:
+        return all(layer.takes_given(given) for layer in self.layers)
 
     def coriolis_rows(self, rows: Rows) -> np.ndarray:
         if self.bending is not None or any(layer.has_inertia for layer in self.layers):

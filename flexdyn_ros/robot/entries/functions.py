@@ -198,6 +198,10 @@ class EntryFunctions(FamilyFunctions):
 
     # ---- dynamics ----
 
+    def takes_given(self, given: np.ndarray) -> bool:
+        """Whether the entry of `partial` takes these accelerations, marked in (nv,)."""
+        return True
+
     def inverse_dynamics_rows(
         self, rows: Rows, wrenches: Mapping[str, object] | None, tau: np.ndarray
     ) -> None:
@@ -353,6 +357,8 @@ class EntryFunctions(FamilyFunctions):
         given: np.ndarray,
         wrenches: Mapping[str, object] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
+        if not self.takes_given(given):
+            return super().partial(q, v, tau, a, given, wrenches)
         seeing, nv = self.seeing(wrenches or ()), self.nv
         if tau is None:
             tau = np.zeros(nv)
