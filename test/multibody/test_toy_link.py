@@ -82,7 +82,7 @@ KIND = LinkKind(
     coordinates=lambda record: (OwnCoordinate("stretch", "m", 0.1 * record.length),),
     numbers=lambda r: (r.length, r.mass, r.stiffness, r.hardening, r.damping),
     coefficients=lambda record: (
-        Coefficient("mass", "kg", 1),
+        Coefficient("own_mass", "kg", 1),
         Coefficient("stiffness", "N/m", 2),
         Coefficient("hardening", "N/m3", 3),
         Coefficient("damping", "N s/m", 4),
@@ -176,7 +176,7 @@ KIND = LinkKind(
     numbers=lambda r: (r.length, r.mass, r.stiffness, r.hardening, r.damping),
     station=lambda record, joint: min(1.0, max(0.0, joint.xyz[0] / record.length)),
     coefficients=lambda record: (
-        Coefficient("mass", "kg", 1),
+        Coefficient("own_mass", "kg", 1),
         Coefficient("stiffness", "N m/rad", 2),
         Coefficient("hardening", "N m/rad3", 3),
         Coefficient("damping", "N m s/rad", 4),
@@ -186,6 +186,10 @@ KIND = LinkKind(
 SOURCES = {"telescope": TELESCOPE, "bow": BOW}
 TOYS = pytest.mark.parametrize("name", SOURCES)
 L, MASS, K, K3, C = 1.1, 2.4, 90.0, 400.0, 0.7
+BEAM = (
+    '<flexdyn reference="whip"><beam length="0.6" mass_per_length="1.4" EIy="90" EIz="70" GJ="40" '
+    'polar_inertia="0.001"/><modes bending_y="1" bending_z="1"/><damping ratio="0.01"/></flexdyn>'
+)
 BODY = (0.05, 0.002, -0.001, 0.06, 0.003, 0.07)
 
 
@@ -220,10 +224,7 @@ def arm(name, more="", beam=True):
         + f"<flexdyn><gravity>1 -2 -9</gravity>{element(name)}{more}</flexdyn>"
     )
     if beam:
-        text += '<link name="whip"/>' + turning("elbow", "hand", "whip", "0.3 0 0") + (
-            '<flexdyn reference="whip"><beam length="0.6" mass_per_length="1.4" EIy="90" EIz="70" GJ="40" '
-            'polar_inertia="0.001"/><modes bending_y="1" bending_z="1"/><damping ratio="0.01"/></flexdyn>'
-        )
+        text += '<link name="whip"/>' + turning("elbow", "hand", "whip", "0.3 0 0") + BEAM
     return text + "</robot>"
 
 
@@ -359,14 +360,13 @@ def test_a_batch_is_its_single_calls(robots, name):
 
 @TOYS
 @pytest.mark.parametrize(("method", "order"), [("rk4", 4), ("rosenbrock", 2)])
-def test_steps_keep_their_order(robots, name, method, order):
-    robot = robots[name]
+def test_steps_keep_their_order(name, method, order):
+    robot = flexdyn_ros.load(arm(name, beam=False))
     q, v, _ = state(robot, 4)
-    q[robot.q_names.index("shoulder")] = 0.3
-    start, ends = (0.3 * q, 0.3 * v), []
-    for dt in (2e-3, 1e-3, 5e-4, 2.5e-5):
+    start, ends = (q, v), []
+    for dt in (4e-3, 2e-3, 1e-3, 5e-5):
         stepper = Stepper(robot, dt, q0=start[0], v0=start[1], method=method)
-        assert stepper.advance(round(0.1 / dt), np.zeros(robot.nu)) == 0
+        assert stepper.advance(round(0.2 / dt), np.zeros(robot.nu)) == 0
         ends.append(np.concatenate([stepper.q, stepper.v]))
     errors = [np.abs(end - ends[-1]).max() for end in ends[:-1]]
     assert np.log2(errors[0] / errors[1]) > order - 0.4
@@ -387,7 +387,9 @@ def test_c_computes_the_same(robots, name, tmp_path):
     found = toy.call("inverse_dynamics", q, v, a, sizes=[n])
     assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
     M = robot.mass_matrix(q)
-    assert np.abs(toy.call("mass_matrix", q, sizes=[n * n]).reshape(n, n) - M).max() <= 1e-12 * np.abs(M).max()
+    assert (
+        np.abs(toy.call("mass_matrix", q, sizes=[n * n]).reshape(n, n) - M).max() <= 1e-12 * np.abs(M).max()
+    )
     expected = np.array([getattr(robot.energy(q, v), part) for part in ("kinetic", "gravity", "elastic")])
     found = toy.call("energy", q, v, sizes=[3])
     assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
@@ -402,8 +404,8 @@ def test_c_computes_the_same(robots, name, tmp_path):
 
 
 def chain():
-    """The telescope as standard joints: Simpson's rule is exact for its inertia, so that masses m/6, 2 m/3, m/6
-    at its root, in its middle, which slides by d/2, and on its tip, which slides by d, move the same."""
+    """The telescope as standard joints: Simpson's rule is exact for its inertia, so that masses m/6, 2 m/3,
+    m/6 at its root, in its middle, which slides by d/2, and on its tip, which slides by d, move the same."""
     parts = ['<robot name="chain"><link name="ground"/>', turning("shoulder", "ground", "boom", "0 0 0.5")]
     for link, share in (("boom", 1 / 6), ("middle", 2 / 3), ("end", 1 / 6)):
         parts.append(
@@ -450,7 +452,8 @@ def test_a_telescope_moves_as_a_chain_of_standard_joints():
 
 def test_a_clamped_bow_moves_by_the_equation_of_its_arc():
     """m(t) t'' + m'(t) t'^2 / 2 + k t + k3 t^3 + c t' + dV/dt = 0, its integrals by quadrature of SciPy."""
-    text = f'<robot name="clamped"><link name="boom"/><flexdyn><gravity>0 -9 0</gravity>{element("bow")}</flexdyn></robot>'
+    gravity = "<gravity>0 -9 0</gravity>"
+    text = f'<robot name="clamped"><link name="boom"/><flexdyn>{gravity}{element("bow")}</flexdyn></robot>'
     robot = flexdyn_ros.load(text)
     assert robot.v_names == ("boom/bend",)
 
@@ -475,13 +478,12 @@ def test_a_clamped_bow_moves_by_the_equation_of_its_arc():
 
 @TOYS
 def test_a_free_robot_keeps_its_momentum(name):
-    robot = flexdyn_ros.load(
-        arm(name, "<base type='floating'/>").replace("1 -2 -9", "0 0 0"), options={"base.type": "floating"}
-    )
+    text = arm(name, '<base type="floating"/>').replace("1 -2 -9", "0 0 0")
+    robot = flexdyn_ros.load(text.replace('<link name="ground"/>', body("ground", 2.0)))
     q, v, _ = state(robot, 5)
-    a, h = robot.forward_dynamics(q, v, np.zeros(robot.nv)), 1e-5
-    both = [robot.momentum(robot.integrate(q, v + 0.5 * s * a, s), v + s * a) for s in (h, -h)]
-    assert np.abs(both[0] - both[1]).max() / (2.0 * h) <= 1e-6 * np.abs(both[0]).max()
+    run = simulate(robot, 0.1, q0=q, v0=v, rtol=1e-10, method="dop853")
+    momentum = robot.momentum(run.q, run.v)
+    assert np.abs(momentum - momentum[0]).max() <= 1e-8 * np.abs(momentum[0]).max()
 
 
 @TOYS
@@ -506,7 +508,7 @@ def test_springs_hang_on_what_it_carries(name):
 @TOYS
 def test_its_numbers_are_parameters(robots, name):
     robot = robots[name]
-    assert {f"boom/{x}" for x in ("mass", "stiffness", "hardening", "damping")} <= {
+    assert {f"boom/{x}" for x in ("own_mass", "stiffness", "hardening", "damping")} <= {
         p.name for p in robot.parameters
     }
     q, v, a = state(robot, 7)
@@ -515,7 +517,7 @@ def test_its_numbers_are_parameters(robots, name):
     tau = robot.inverse_dynamics(q, v, a)
     assert np.abs(found.Y @ values + found.tau0 - tau).max() <= 1e-10 * np.abs(tau).max()
     other = flexdyn_ros.load(arm(name).replace(element(name), element(name, mass=3.1)))
-    heavier = robot.with_parameters({"boom/mass": 3.1})
+    heavier = robot.with_parameters({"boom/own_mass": 3.1})
     assert np.allclose(heavier.inverse_dynamics(q, v, a), other.inverse_dynamics(q, v, a), rtol=0, atol=1e-11)
     assert heavier.mass == pytest.approx(robot.mass + 3.1 - MASS)
 
@@ -543,9 +545,11 @@ def test_verbs_of_single_robots_work(robots):
         assert loaded.mass == pytest.approx(robot.mass + 0.3)
         rest = robot.static_equilibrium(hold=["shoulder", "wrist", "elbow"])
         tau = robot.inverse_dynamics(rest.q, 0 * v, 0 * v)
-        assert np.abs(tau[robot.index("boom/" + ("bend" if "boom/bend" in robot.v_names else "stretch"))]) < 1e-8
+        assert (
+            np.abs(tau[robot.index("boom/" + ("bend" if "boom/bend" in robot.v_names else "stretch"))]) < 1e-8
+        )
         assert (robot.modes(rest.q, lock="joints").frequency > 0.0).all()
-        report = flexdyn_ros.check(robot)
+        report = flexdyn_ros.check(arm("bow" if "boom/bend" in robot.v_names else "telescope"))
         assert any(c.kind == "deformation" for c in report.coordinates)
         reactions = robot.joint_reactions(q, v, a)
         axis = robot.jacobian(q, "hand")[:3, robot.index("wrist")]
@@ -560,10 +564,9 @@ def test_what_is_not_possible_is_refused_by_name(robots):
         robot.loads(q, v, a)
     with pytest.raises(UnsupportedError, match="<bow>"):
         flexdyn_ros.expand(robot)
-    for options, words in (({"formulation.method": "lagrange"}, "<bow> beside the method lagrange"),):
-        with pytest.raises(FlexdynError, match=words):
-            flexdyn_ros.load(arm("bow"), options=options)
-    with pytest.raises(FlexdynError, match="deforms by a <bow> already"):
+    with pytest.raises(FlexdynError, match="<bow> beside the method lagrange"):
+        flexdyn_ros.load(arm("bow"), options={"formulation.method": "lagrange"})
+    with pytest.raises(FlexdynError, match="deforms by a <telescope> already"):
         flexdyn_ros.load(arm("bow", element("telescope")))
     with pytest.raises(FlexdynError, match="deforms by a <beam> already"):
         flexdyn_ros.load(arm("bow", element("telescope", "whip")))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from flexdyn_ros.expanded.appearance import Appearance, Centreline
-from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.expanded.appearance import Appearance, Centreline
+from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.families.record import Family, Findings
 from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.robot.coordinates import MODAL

@@ -32,11 +32,12 @@ class Coefficient(NamedTuple):
     place: int
 
 
-@element("deforming_link", "A link that deforms.", key="link")
+@element("deforming_link", "A link that deforms.", key="link", kw_only=True)
 class DeformingLink:
     """Attribute `link` of an element that makes a link deform."""
 
     link: str = reference("link that deforms")
+    line: int | None = None
 
     def check(self, statement: Statement, context: Context) -> None:
         if self.link not in context.links:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.families.trees.flexible.draft import Draft
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.multibody.links.kernels.answers import (
     forces_size,
@@ -26,9 +27,6 @@ from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidIne
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.stations import section_of
-
-if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.flexible.model import Draft
 
 #: kind of the coordinates of such links
 DEFORMATION = "deformation"
@@ -187,7 +185,7 @@ class DeformingLinks:
         """Add rows of the table of links, numbers, and what nodes say of these links; the models, and how
         many numbers of work memory all links take."""
         size, found = sum(map(len, numbers)), []
-        for link, seat in self.seats.items():
+        for seat in self.seats.values():
             model = replace(seat.model, row=len(rows), numbers_at=size)
             m, n = len(model.q), len(model.numbers)
             nothing = [0] * 6

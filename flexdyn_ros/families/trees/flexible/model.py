@@ -6,9 +6,9 @@ hang at its root, and bodies on its tip, sit on SECTION nodes (flexible/kernels/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from flexdyn_ros.families.trees.flexible.constants import (
     section_constants,
 )
 from flexdyn_ros.families.trees.flexible.deforming import DeformingLinks, DeformingModel
+from flexdyn_ros.families.trees.flexible.draft import Draft
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -109,29 +110,6 @@ def settled_link(description: RobotDescription, link: FlexibleLink) -> AnyLink:
     from flexdyn_ros.families.trees.flexible.beams.imported_modes import imported_link
 
     return imported_link(description, link)
-
-
-class Node(Protocol):
-    """A body of a tree that is being built."""
-
-    link: str
-    inertia: RigidInertia
-
-
-class Draft(Protocol):
-    """What flexible links take of the tree that they are added to (trees/rigid/model.py)."""
-
-    @property
-    def bodies(self) -> Sequence[Node]: ...
-    @property
-    def coordinates(self) -> Sequence[Coordinate]: ...
-    @property
-    def q_names(self) -> Sequence[str]: ...
-    @property
-    def elastic_inertia(self) -> dict[int, RigidInertia]: ...
-    def add_node(self, link: str, parent: int, kind: int, placement: Placement) -> int: ...
-    def add_axis(self, coordinate: Coordinate) -> tuple[int, int]: ...
-    def add_frame(self, name: str, body: int, placement: Placement) -> None: ...
 
 
 class FlexibleLinks:

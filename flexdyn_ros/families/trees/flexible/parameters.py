@@ -67,7 +67,9 @@ def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
         numbers[other.numbers_at : other.numbers_at + len(other.numbers)] = other.numbers
     numbers.setflags(write=False)
     mass = sum(2.0 * float(link.integrals.C[0, 0]) for link in links) + sum(x.mass for x in others)
-    return replace(tree, flexible=replace(tables, numbers=numbers, links=tuple(links), mass=mass, others=others))
+    return replace(
+        tree, flexible=replace(tables, numbers=numbers, links=tuple(links), mass=mass, others=others)
+    )
 
 
 def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, float]) -> FlexibleLinkModel:

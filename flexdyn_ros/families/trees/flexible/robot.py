@@ -104,14 +104,16 @@ def pack_flexible(tree: RigidTree) -> PackedTree:
 
 def provide_for(names: Iterable[str], others: Iterable[DeformingModel]) -> None:
     """Make ready what functions of these names call of links that are no beams."""
-    wanted = {name: column for column, names in _ON_VECTORS.items() for name in names}
-    for column in {wanted[name] for name in names if name in wanted}:
+    for column in {_ON_VECTORS[name] for name in names if name in _ON_VECTORS}:
         for link in others:
             link.kind.answers.provide(column)
 
 
-#: functions of the table that go on lanes and on tangents
-_ON_VECTORS = {ON_LANES: ("inverse_on_lanes", "forward_on_lanes"), ON_TANGENTS: ("slopes", "jacobian_rate")}
+#: functions of the table that call kernels on lanes and on tangents
+_ON_VECTORS = {
+    "inverse_on_lanes": ON_LANES, "forward_on_lanes": ON_LANES,
+    "slopes": ON_TANGENTS, "jacobian_rate": ON_TANGENTS,
+}  # fmt: skip
 
 
 #: stations of `deflections` if none are given
@@ -193,7 +195,7 @@ class Bending:
 
     def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
         """Those of `names` that are sections LINK@station of flexible links and not known yet."""
-        flexible = {link.name for link in (*self.links, *self.others)}
+        flexible = {link.name for link in self.links} | {link.name for link in self.others}
         wanted = [name for name in names if isinstance(name, str) and name not in known]
         return tuple(dict.fromkeys(name for name in wanted if section_of(name)[0] in flexible))
 

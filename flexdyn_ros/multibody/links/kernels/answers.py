@@ -154,9 +154,7 @@ _TYPES = ((_floats, 1, {}, "floats"), (lanes_of, PER_LANES, {"fastmath": _FAST},
           (tangents_of, PER_TANGENTS, {"fastmath": _FAST}, "tangents"))  # fmt: skip
 
 
-def answers_of(
-    inertia: Callable, own_forces: Callable, station: Callable, station_bias: Callable
-) -> Answers:
+def answers_of(inertia: Callable, own_forces: Callable, station: Callable, station_bias: Callable) -> Answers:
     """The C functions of the four kernels of a kind of link; see the module."""
     kernels = inertia, own_forces, station, station_bias
     makers = _inertia, _own_forces, _station, _station_bias
