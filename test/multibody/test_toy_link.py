@@ -4,7 +4,9 @@
 planar arc of constant curvature, whose inertia and sections are integrals at each state.
 """
 
+import ast
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -242,7 +244,7 @@ def kinds(tmp_path_factory):
     found = {"telescope": toy_telescope.KIND, "bow": toy_bow.KIND}
     for kind in found.values():
         registry.register(kind)
-    yield found
+    yield folder
     for kind in found.values():
         registry.unregister(kind)
 
@@ -534,6 +536,31 @@ def test_it_is_held_rigid_where_the_robot_is_to_be(robots, name):
     places = [robot.index(n) for n in rigid.v_names]
     M = robot.mass_matrix(whole)[np.ix_(places, places)]
     assert np.allclose(M, rigid.mass_matrix(q), rtol=0, atol=1e-11)
+
+
+@TOYS
+def test_another_process_answers_from_what_this_one_compiled(kinds, robots, name):
+    """No address of this process is in the kernels that the cache keeps."""
+    robot = robots[name]
+    q, v, a = state(robot, 10)
+    expected = [robot.inverse_dynamics(q, v, a), robot.forward_dynamics(q, v, a), robot.linearize(q, v, a).A]
+    program = f"""
+import sys, numpy as np, flexdyn_ros
+from flexdyn_ros.multibody.links import registry
+# what lies before the arrays of the robot moves them
+spare = np.zeros(12345)
+sys.path.insert(0, {str(kinds)!r})
+import toy_{name}
+registry.register(toy_{name}.KIND)
+robot = flexdyn_ros.load(sys.stdin.read())
+q, v, a = (np.array(x) for x in {[x.tolist() for x in (q, v, a)]!r})
+found = robot.inverse_dynamics(q, v, a), robot.forward_dynamics(q, v, a), robot.linearize(q, v, a).A
+print(repr([x.tolist() for x in found]))
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, input=arm(name), capture_output=True, text=True, timeout=120, check=True)
+    found = ast.literal_eval(done.stdout)
+    assert all(np.array_equal(x, y) for x, y in zip(found, expected, strict=True))
 
 
 def test_verbs_of_single_robots_work(robots):

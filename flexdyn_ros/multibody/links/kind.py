@@ -24,8 +24,8 @@ class OwnCoordinate(NamedTuple):
 
 
 class Coefficient(NamedTuple):
-    """A number that all forces of the link are linear in: its parameter LINK/name, its unit, and its place
-    among the numbers."""
+    """A number that all forces of the link are linear in: its parameter LINK/name (not mass, mx, ... of the
+    ten numbers of a body), its unit, and its place among the numbers."""
 
     name: str
     unit: str

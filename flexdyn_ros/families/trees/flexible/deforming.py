@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.families.trees.flexible.draft import Draft
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.multibody.links.kernels.answers import (
@@ -25,6 +26,7 @@ from flexdyn_ros.multibody.links.kind import LinkKind
 from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.inertial import INERTIAL
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.stations import section_of
 
@@ -138,6 +140,10 @@ class DeformingLinks:
         """Give the link its node, its coordinates and the frames of its sections; returns the node."""
         node = draft.add_node(link, body, layout.FIXED, placement)
         kind, record = self._links[link]
+        for coefficient in kind.coefficients(record):
+            if coefficient.name in INERTIAL:
+                message = f"<{rule_of(kind.record).name}>: '{coefficient.name}' is a parameter of every body"
+                raise ValueError(f"{message}: expected a name of its own")
         first_q, first_v = len(draft.q_names), len(draft.coordinates)
         for name, unit, _ in kind.coordinates(record):
             draft.add_axis(Coordinate(f"{link}/{name}", DEFORMATION, unit, 0, 0, link, actuated=False))
