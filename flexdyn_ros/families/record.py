@@ -12,6 +12,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.multibody.elements.registry import refuse_elements
+from flexdyn_ros.multibody.links.registry import refuse_links
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -71,6 +72,11 @@ def _no_appearance(description: RobotDescription) -> Appearance:
     return Appearance()
 
 
+def _refuse_parts(description: RobotDescription) -> None:
+    refuse_elements(description)
+    refuse_links(description)
+
+
 def _expand_joints(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     """The joints of the URDF alone."""
     return joints_of_the_urdf(robot)
@@ -105,8 +111,8 @@ class Family:
     joint_driven : bool
         Whether it is driven joint by joint.
     refuse : callable (description) -> None
-        DescriptionError for what the description holds and robots of the family cannot have: springs, dampers
-        and cylinders, unless the family says otherwise.
+        DescriptionError for what the description holds and robots of the family cannot have: springs,
+        dampers, cylinders and deforming links, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """
@@ -121,5 +127,5 @@ class Family:
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"
     joint_driven: bool = True
-    refuse: Callable[[RobotDescription], None] = refuse_elements
+    refuse: Callable[[RobotDescription], None] = _refuse_parts
     parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()

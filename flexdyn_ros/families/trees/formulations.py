@@ -7,6 +7,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of, refuse_element
+from flexdyn_ros.multibody.links.registry import refuse_links
 
 
 def refuse_mixtures(description: RobotDescription) -> None:
@@ -15,6 +16,8 @@ def refuse_mixtures(description: RobotDescription) -> None:
     taken = {wheel.name: "wheel" for wheel in description.wheels}
     taken |= {joint.name: "joint" for joint in description.joints}
     method = description.formulation.method
+    if method != "articulated":
+        refuse_links(description, f"beside the method {method}")
     for kind, record in elements_of(description):
         if method != "articulated":
             refuse_element(description, kind, record, f"beside the method {method}")
