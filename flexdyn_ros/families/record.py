@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
+from flexdyn_ros.multibody.constraints.loop import refuse_loops
 from flexdyn_ros.multibody.elements.registry import refuse_elements
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
+
+
+def refuse_mixtures(description: RobotDescription) -> None:
+    """DescriptionError for what stands between frames of trees, in robots of another kind."""
+    refuse_elements(description)
+    refuse_loops(description, f"in a robot of kind {description.kind}")
 
 
 @dataclass(frozen=True)
@@ -105,8 +112,8 @@ class Family:
     joint_driven : bool
         Whether it is driven joint by joint.
     refuse : callable (description) -> None
-        DescriptionError for what the description holds and robots of the family cannot have: springs, dampers
-        and cylinders, unless the family says otherwise.
+        DescriptionError for what the description holds and robots of the family cannot have: springs, dampers,
+        cylinders and loops, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """
@@ -121,5 +128,5 @@ class Family:
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"
     joint_driven: bool = True
-    refuse: Callable[[RobotDescription], None] = refuse_elements
+    refuse: Callable[[RobotDescription], None] = refuse_mixtures
     parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()

@@ -206,6 +206,18 @@ class FamilyFunctions(ABC):
         """What to warn of a start (nq,) of a run; StateError where the mechanism cannot have it."""
         return ""
 
+    def refuse(self, what: str) -> None:
+        """UnsupportedError if this robot has no such method, export or use."""
+
+    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A state (nq,), (nv,) after a step, moved onto what constrains the robot."""
+        return q, v
+
+    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
+        """`forward_dynamics` of states within a step, which may lie off constraints by the error of the
+        step."""
+        return self.robot.forward_dynamics(*state, **more)
+
     def remarks(self, v: np.ndarray) -> list[str]:
         """What is doubtful about a run with these velocities (n, nv), a sentence each."""
         return []
