@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: see `FamilyFunctions.reactions_in`
 ChosenReactions = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-__all__ = ["ChosenReactions", "FamilyFunctions"]
+__all__ = ["ChosenReactions", "FamilyFunctions", "add_turn_errors"]
 
 
 class FamilyFunctions(ABC):
@@ -468,7 +468,7 @@ class FamilyFunctions(ABC):
         M[singular] = np.eye(nv)
         A, B = np.zeros((rows.count, 2 * nv, 2 * nv)), np.zeros((rows.count, 2 * nv, nu))
         A[:, :nv, nv:] = np.eye(nv)
-        _add_turn_errors(self.free_twists, motion["v"], A)
+        add_turn_errors(self.free_twists, motion["v"], A)
         free = np.flatnonzero(~(self.prescribed | locked))
         inverse = np.zeros_like(M)
         inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
@@ -511,7 +511,7 @@ class FamilyFunctions(ABC):
         return found._replace(tau=np.concatenate([found.tau, beside])) if beside.size else found
 
 
-def _add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
+def add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
     """Rates w x dq of the small turns of free bodies, in A (count, 2 nv, 2 nv)."""
     for i in twists:
         w = v[:, i : i + 3]

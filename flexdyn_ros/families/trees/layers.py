@@ -131,10 +131,6 @@ class Layer:
     def refuse_at(self, q: np.ndarray) -> None:
         """DescriptionError if the layer cannot be as it is at the neutral pose (nq,)."""
 
-    def random(self, rng: np.random.Generator) -> np.ndarray | None:
-        """A random q (nq,); None: as that of what is within."""
-        return None
-
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `FamilyFunctions.project`."""
         return q, v

@@ -341,9 +341,6 @@ class TreeFunctions(EntryFunctions):
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,): joints within their limits (without, or beyond 1000 rad or m: within pi or 1 m),
         free bodies within 1 m, any attitude, springs of motors wound by up to 0.01 rad (m)."""
-        for layer in self.layers:
-            if (found := layer.random(rng)) is not None:
-                return found
         q = rng.uniform(-1.0, 1.0, self.nq)
         for c in self.coordinates:
             if c.q_index >= 0 and c.kind == "joint":

@@ -12,6 +12,8 @@ from flexdyn_ros.families.trees.loops.geometry import Geometry
 _STEP, _NEAR, _ROUNDS, _ITERATIONS = 0.3, 1e-2, 200, 100
 #: smallest step, residual of a closed pose, relative cut of singular values
 _CLOSE, CLOSED, _CUT = 1e-13, 1e-9, 1e-11
+#: step of the second kind that cannot converge [rad, m]
+_FAR = 3.0
 #: further starts: how many, how far [rad or m]
 _STARTS, _SPREAD = 8, 0.3
 
@@ -54,6 +56,21 @@ class Metric:
         return self.W @ (np.linalg.pinv(J @ self.W, rcond=_CUT) @ gap)
 
 
+def _approach(geometry: Geometry, q: np.ndarray, metric: Metric, near: float) -> tuple[np.ndarray, int]:
+    """q after Gauss-Newton steps of bounded size until no row is open by more than `near`, or no step is left;
+    and how many."""
+    for iteration in range(_ROUNDS):
+        phi, J = geometry.to_assemble(q)
+        if np.abs(phi).max(initial=0.0) < near:
+            return q, iteration
+        dx = metric.least(J, -phi)
+        size = np.abs(dx).max(initial=0.0)
+        if size < _CLOSE:
+            return q, iteration
+        q = geometry.robot.integrate(q, dx * min(1.0, _STEP / size), 1.0)
+    return q, _ROUNDS
+
+
 def close_loops(geometry: Geometry, q0: np.ndarray, moves: np.ndarray) -> Assembled:
     """The closed pose that is nearest to q0 (nq,) in the metric of M(q0); moves (nv,) marks what may move.
 
@@ -65,28 +82,23 @@ def close_loops(geometry: Geometry, q0: np.ndarray, moves: np.ndarray) -> Assemb
     """
     robot = geometry.robot
     metric = Metric(robot.mass_matrix(q0), moves)
-    q, iterations = q0, 0
-    for _ in range(_ROUNDS):
-        phi, J = geometry.to_assemble(q)
-        if np.abs(phi).max(initial=0.0) < _NEAR:
-            break
-        dx = metric.least(J, -phi)
-        size = np.abs(dx).max(initial=0.0)
-        if size < _CLOSE:
-            break
-        q = robot.integrate(q, dx * min(1.0, _STEP / size), 1.0)
-        iterations += 1
-    x = robot.difference(q0, q)
+    q, iterations = _approach(geometry, q0, metric, _NEAR)
+    x, closed = robot.difference(q0, q), False
     for _ in range(_ITERATIONS):
         phi, J = geometry.to_assemble(q)
         new = metric.least(J, J @ x - phi)
         step = np.abs(new - x).max(initial=0.0)
-        if not np.isfinite(step) or step > 10.0:
+        if not np.isfinite(step) or step > _FAR:
             break
         x, q = new, robot.integrate(q0, new, 1.0)
         iterations += 1
         if step < _CLOSE:
+            closed = True
             break
+    if not closed:
+        # the gap is larger than the curvature of the loops allows: any closed pose on the way there
+        q, more = _approach(geometry, q0, metric, _CLOSE)
+        iterations += more
     phi, _ = geometry.to_assemble(q)
     worst = int(np.argmax(np.abs(phi)))
     return Assembled(q, float(np.abs(phi[worst])), int(geometry.loop_of[worst]), iterations, False)

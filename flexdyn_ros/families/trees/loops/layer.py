@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
 from flexdyn_ros.families.trees.loops.dynamics import Constrained, Solution, least_efforts, null_space
 from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops, stations_of
+from flexdyn_ros.families.trees.loops.small_motions import equilibrium, linearized, modes_with_loops
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
 from flexdyn_ros.robot.analysis.allocation import chosen_actuators
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out
 from flexdyn_ros.robot.coordinates import MODAL
-from flexdyn_ros.robot.results import LoopReactions
+from flexdyn_ros.robot.analysis.modes import chosen_coordinates
+from flexdyn_ros.robot.results import Equilibrium, Linearization, LoopReactions, Modes
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
@@ -68,9 +70,11 @@ class Loops(Layer):
 
     hides_reactions = True
     has_steps = False
+    by_mass_matrix = True
     offers = (
-        "loops", "mobility", "loop_residual", "loop_jacobian", "loop_reactions", "assemble", "project",
-        "forward_dynamics", "inverse_dynamics",
+        "loops", "mobility", "loop_residual", "loop_jacobian", "loop_reactions", "assemble", "project", "random",
+        "forward_dynamics", "inverse_dynamics", "linearize", "modes", "static_equilibrium",
+        "inverse_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
     )  # fmt: skip
 
     @staticmethod
@@ -244,9 +248,9 @@ class Loops(Layer):
             )
         return found.q
 
-    def random(self, rng: np.random.Generator) -> np.ndarray:
+    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
         """A random pose that is closed, from draws of the open tree."""
-        moves = self._moves(())
+        rng, moves = np.random.default_rng() if rng is None else rng, self._moves(())
         for _ in range(_DRAWS):
             try:
                 return self._closed(self._inner.random(rng), moves)
@@ -496,7 +500,7 @@ class Loops(Layer):
             N = null_space(closure.J[i])
             inverse = np.linalg.inv(M[i])[np.ix_(free, free)]
             u, rest, left = least_efforts(
-                N.T @ needed[i], N.T @ B[i], N.T[:, free], inverse, self._weights(chosen)
+                N.T @ needed[i], N.T @ B[i], N.T[:, free], inverse, self.weights(chosen)
             )
             if np.abs(left).max(initial=0.0) > _POSSIBLE * max(np.abs(needed[i]).max(initial=0.0), 1e-300):
                 impossible.append((i, N @ left))
@@ -528,8 +532,8 @@ class Loops(Layer):
         change, _ = self._factors(M, closure.J).solve(np.zeros((*a.shape, 1)), -missed[..., None])
         return np.asarray(a + change[..., 0])
 
-    def _weights(self, chosen: np.ndarray) -> np.ndarray:
-        """1/limit^2 where all chosen actuators have a largest effort, else 1."""
+    def weights(self, chosen: np.ndarray) -> np.ndarray:
+        """Of the squares of efforts: 1/limit^2 where all chosen actuators have a largest effort, else 1."""
         limits = np.array([self.functions.effort_coordinates[i].effort_limit for i in chosen])
         known = limits.size and bool((np.isfinite(limits) & (limits > 0.0)).all())
         return 1.0 / limits**2 if known else np.ones(len(chosen))
@@ -593,7 +597,103 @@ class Loops(Layer):
         force, moment = (x.reshape(*rows.shape, -1, 3) for x in (on_end[..., 3:], on_end[..., :3]))
         return LoopReactions(force, moment, known.reshape(*rows.shape, -1))
 
+    # ---- small motions ----
+
+    def linearize(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+        *,
+        lock: Sequence[str] | str = (),
+    ) -> Linearization:
+        """A and B of `Robot.linearize`, in all coordinates: the derivative of `forward_dynamics` off the loops
+        too. At an equilibrium A has two eigenvalues 0 for each independent row of the loops.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        UnsupportedError
+            With wrenches.
+        """
+        if wrenches:
+            raise self._unsupported("linearize(wrenches=...)")
+        f = self.functions
+        locked = chosen_coordinates(lock, f.coordinates, "lock")
+        held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
+        rows, found = self._solve(q, v, tau, None, held, OPEN)
+        state = {name: rows.take(name) for name in ("q", "v", "tau")}
+        motion = {name: (x, x.shape[1]) for name, x in state.items()}
+        a = np.where(np.isfinite(found.a), found.a, 0.0)
+        slopes = self._inner.slopes_rows(Rows({**motion, "a": (a, f.nv)}), None)
+        A, B = linearized(self, state, found, locked, slopes)
+        kept = np.flatnonzero(np.tile(~locked, 2))
+        A, B = A[:, kept[:, None], kept], B[:, kept]
+        return Linearization(*(x.reshape(*rows.shape, *x.shape[1:]) for x in (A, B)))
+
+    def modes(self, q: np.ndarray, *, v: np.ndarray | None = None, lock: Sequence[str] | str = ()) -> Modes:
+        """Modes of vibration about rest at q (..., nq), on the motions that loops leave: as many as these.
+
+        The forces of loops are those under which the least efforts of all actuators, and of locked
+        coordinates, hold the robot.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+            StateError: the loops are open at q.
+        UnsupportedError
+            With v.
+        """
+        if v is not None:
+            raise self._unsupported("modes(v=...)")
+        f = self.functions
+        locked = chosen_coordinates(lock, f.coordinates, "lock") | f.prescribed
+        rows = Rows({"q": (q, f.nq)})
+        still = np.zeros((rows.count, f.nv))
+        if self._refuse_open(self._at(rows), still, (), OPEN).any():
+            raise StateError("the loops are open")
+        found = modes_with_loops(self, rows.take("q"), locked)
+        return Modes(*(x.reshape((*rows.shape, *x.shape[1:]))[()] for x in found))
+
+    def static_equilibrium(
+        self,
+        q0: np.ndarray | None = None,
+        *,
+        hold: Sequence[str] | str = (),
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+    ) -> Equilibrium:
+        """Static equilibrium near q0 with closed loops; arguments as of `Robot.static_equilibrium`.
+
+        Held coordinates stay where they are in q0 when that has been closed, which does not move them.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, ConvergenceError
+        """
+        f = self.functions
+        held = chosen_coordinates(hold, f.coordinates, "hold") | f.prescribed
+        tau = np.zeros(f.nu) if tau is None else tau
+        q0 = f.neutral() if q0 is None else q0
+        rows = rows_with_wrenches(wrenches, q0=(q0, f.nq), tau=(tau, f.nu))
+        if rows.shape:
+            raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
+        start, effort = rows.take("q0"), rows.take("tau")
+        f.check({"q": start, "tau": effort})
+        names = tuple(name for name, is_held in zip(f.v_names, held, strict=True) if is_held)
+        closed = self._closed(start[0].copy(), self._moves(names))
+        return equilibrium(self, closed, effort[0], held, wrenches)
+
     # ---- what there is not ----
+
+    def inverse_dynamics_derivatives(self, *arguments: object, **more: object) -> NoReturn:
+        """UnsupportedError: not computed with loops yet."""
+        raise self._unsupported("inverse_dynamics_derivatives")
+
+    def forward_dynamics_parameter_derivatives(self, *arguments: object, **more: object) -> NoReturn:
+        """UnsupportedError: not computed with loops yet."""
+        raise self._unsupported("forward_dynamics_parameter_derivatives")
 
     def _unsupported(self, what: str) -> UnsupportedError:
         names = ", ".join(f"'{loop.record.name}'" for loop in self.geometry.loops)
