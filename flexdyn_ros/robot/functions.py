@@ -81,6 +81,8 @@ class FamilyFunctions(ABC):
     singles: Mapping[str, Callable[[], tuple[Callable[..., int], int]]] = MappingProxyType({})
     #: where rows of the table were replaced, what did so, and the robot of which it did
     origin: tuple[Callable[[Any], Any], RobotInterface] | None = None
+    #: `project` moves states
+    is_constrained = False
     #: points that touch the ground and may leave it
     contacts: Contacts | None = None
     #: the robot over these functions; set when it is made

@@ -68,6 +68,8 @@ class Layer:
     driven: tuple[Coordinate, ...] = ()
     #: points that touch the ground
     contacts: Contacts | None = None
+    #: `project` moves states
+    is_constraint = False
     #: steps in time have compiled functions
     has_steps = True
 

@@ -261,6 +261,10 @@ class TreeFunctions(EntryFunctions):
         for layer in self.layers:
             layer.refuse(verb)
 
+    @property
+    def is_constrained(self) -> bool:  # type: ignore[override]
+        return any(layer.is_constraint for layer in self.layers)
+
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         for layer in self.layers:
             q, v = layer.project(q, v)

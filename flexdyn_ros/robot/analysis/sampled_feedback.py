@@ -48,6 +48,7 @@ def sampled_growth(
     ------
     StateError
     """
+    robot.functions.refuse("sampled_growth")
     if not (np.isfinite(period) and period > 0.0 and 0.0 <= delay <= period):
         raise StateError(
             f"period is {period} s and delay {delay} s, expected 0 <= delay <= period, 0 < period"
@@ -93,6 +94,7 @@ def _effective_inertia(robot: Robot, q: np.ndarray, free: list[int]) -> np.ndarr
 
 def _matrix(robot: Robot, gain: Any, name: str) -> np.ndarray:
     """Gains as a matrix (nu, nv)."""
+    robot.functions.refuse("the inertia of joints")
     if np.ndim(gain) == 2:
         if np.shape(gain) != (robot.nu, robot.nv):
             raise DimensionError(f"{name} has shape {np.shape(gain)}, expected ({robot.nu}, {robot.nv})")

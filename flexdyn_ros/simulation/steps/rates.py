@@ -63,6 +63,7 @@ class VerbRates:
 
     def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
         if limits == "spring":
+            robot.functions.refuse("limits='spring'")
             raise UnsupportedError(f"robots of kind '{robot.kind}' have no soft stops yet; kind 'tree' has")
         self._robot = robot
         self._tau = np.zeros(robot.nu)

@@ -69,7 +69,7 @@ class Loops(Layer):
     """
 
     hides_reactions = True
-    has_steps = False
+    has_steps, is_constraint = False, True
     by_mass_matrix = True
     offers = (
         "loops", "mobility", "loop_residual", "loop_jacobian", "loop_reactions", "assemble", "project", "random",

@@ -52,7 +52,9 @@ def curvature(geometry: Geometry, q: np.ndarray, v: np.ndarray, a: np.ndarray, l
     steps = np.concatenate([_AHEAD, -_AHEAD]) * _STEP
     weights = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _STEP
     moves = (steps[:, None, None] * np.eye(nv)).reshape(-1, nv)
-    around = geometry.at(robot.integrate(np.tile(q, (len(moves), 1)), moves, 1.0), np.tile(v, (len(moves), 1)))
+    around = geometry.at(
+        robot.integrate(np.tile(q, (len(moves), 1)), moves, 1.0), np.tile(v, (len(moves), 1))
+    )
     force = np.einsum("nij,i->nj", around.J, lam).reshape(8, nv, nv)
     rate = (around.J @ a + around.bias).reshape(8, nv, -1)
     by_q = (np.einsum("s,skj->jk", weights, x) for x in (force, rate))
