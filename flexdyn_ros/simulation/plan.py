@@ -178,8 +178,6 @@ def make_plan(asked: SimpleNamespace) -> Plan:
             _refuse_other_place(robot, followed.q_index, q0, still[0], t0)
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if robot.functions.is_constrained:
-        if imposed is not None:
-            robot.functions.refuse("a prescribed motion")
         q, v = _onto_constraints(robot, q, v)
     if held is not None:
         _refuse_efforts_of_given_motion(robot, held, imposed)

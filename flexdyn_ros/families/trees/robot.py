@@ -418,6 +418,8 @@ class TreeFunctions(EntryFunctions):
         return None
 
     def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        if joints and self.is_constrained:
+            self.refuse("joint_reactions")
         if any(layer.hides_reactions for layer in self.layers):
             return super().reactions_in(joints)
         from flexdyn_ros.families.trees.reactions import JointWrenches

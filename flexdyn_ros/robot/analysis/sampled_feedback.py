@@ -86,6 +86,7 @@ def sudden_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 def _effective_inertia(robot: Robot, q: np.ndarray, free: list[int]) -> np.ndarray:
+    robot.functions.refuse("the inertia of joints")
     M = robot.mass_matrix(q)[np.ix_(free, free)]
     inertia = np.zeros(robot.nv)
     inertia[free] = 1.0 / np.diagonal(np.linalg.inv(M))
@@ -94,7 +95,6 @@ def _effective_inertia(robot: Robot, q: np.ndarray, free: list[int]) -> np.ndarr
 
 def _matrix(robot: Robot, gain: Any, name: str) -> np.ndarray:
     """Gains as a matrix (nu, nv)."""
-    robot.functions.refuse("the inertia of joints")
     if np.ndim(gain) == 2:
         if np.shape(gain) != (robot.nu, robot.nv):
             raise DimensionError(f"{name} has shape {np.shape(gain)}, expected ({robot.nu}, {robot.nv})")

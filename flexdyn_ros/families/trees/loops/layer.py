@@ -74,7 +74,7 @@ class Loops(Layer):
     offers = (
         "loops", "mobility", "loop_residual", "loop_jacobian", "loop_reactions", "assemble", "project", "random",
         "forward_dynamics", "inverse_dynamics", "linearize", "modes", "static_equilibrium",
-        "inverse_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
+        "inverse_dynamics_derivatives", "forward_dynamics_parameter_derivatives", "regressor", "coriolis_matrix",
     )  # fmt: skip
 
     @staticmethod
@@ -91,6 +91,8 @@ class Loops(Layer):
         self._inner = functions.like(layers=functions.made_with, bare=functions.bare)
         #: the robot without its loops
         self.open = Robot(self._inner)
+        # of the open tree; with loops they would be computed by methods that honour them
+        self.regressor, self.coriolis_matrix = self.open.regressor, self.open.coriolis_matrix
         self.geometry = Geometry(self.open, placed_loops(self.description, functions.tree))
         stated: Any = next(iter(self.description.extras.get("assembly", ())), None)
         self._start = {} if stated is None else stated.values
