@@ -16,15 +16,12 @@ def rod(name, length, mass, along=(1.0, 0.0, 0.0), axial=AXIAL):
 
 
 def body(name, mass, com, inertia):
-    numbers = " ".join(map(repr, np.asarray(com, dtype=float).tolist()))
-    I = np.asarray(inertia, dtype=float)
+    numbers = " ".join(map(repr, map(float, com)))
+    places = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+    tensor = " ".join(f'i{name}="{float(np.asarray(inertia)[at])!r}"' for name, at in places.items())
     return (
-        (
-            f'<link name="{name}"><inertial><origin xyz="{numbers}"/><mass value="{mass!r}"/><inertia ixx="{I[0, 0]!r}"'
-            f' iyy="{I[1, 1]!r}" izz="{I[2, 2]!r}" ixy="{I[0, 1]!r}" ixz="{I[0, 2]!r}" iyz="{I[1, 2]!r}"/></inertial></link>'
-        )
-        .replace("np.float64(", "")
-        .replace(")", "")
+        f'<link name="{name}"><inertial><origin xyz="{numbers}"/><mass value="{mass!r}"/><inertia {tensor}/>'
+        "</inertial></link>"
     )
 
 
@@ -92,7 +89,7 @@ BRICARD_AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0)
 
 
 def bricard():
-    """Six bars of 1 m, 1 kg and a square section of 0.1 m, from (0, 0, 0) on; the bar along z is the ground."""
+    """Six bars of 1 m, 1 kg and a square section of 0.1 m; the one along z from (0, 0, 0) is the ground."""
     across, axial, parts, at, parent = (1.0 + 0.1**2) / 12.0, 0.1**2 / 6.0, [], (0.0, 0.0, 0.0), "ground"
     for i, (along, axis) in enumerate(zip(BRICARD_BARS, BRICARD_AXES, strict=False)):
         n = np.array(along, dtype=float)
@@ -129,8 +126,8 @@ def squeezer():
         parts += [joint(f"{name}_joint", parent, name, at=(*at, 0.0), axis=(0.0, 0.0, 1.0))]
     ends = {"K3": "0 -0.035 0", "K4": "0 -0.02 0", "K6": "0.02 0 0"}
     loops = "".join(
-        f'<loop name="to_{name}" type="point_on_line" base="K2" base_xyz="-0.028 0 0" end="{name}" end_xyz="{xyz}"'
-        ' axis="0 0 1"/>'
+        f'<loop name="to_{name}" type="point_on_line" base="K2" base_xyz="-0.028 0 0" end="{name}"'
+        f' end_xyz="{xyz}" axis="0 0 1"/>'
         for name, xyz in ends.items()
     )
     spring = (

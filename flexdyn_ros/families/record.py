@@ -112,8 +112,8 @@ class Family:
     joint_driven : bool
         Whether it is driven joint by joint.
     refuse : callable (description) -> None
-        DescriptionError for what the description holds and robots of the family cannot have: springs, dampers,
-        cylinders and loops, unless the family says otherwise.
+        DescriptionError for what the description holds and robots of the family cannot have: springs,
+        dampers, cylinders and loops, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """

@@ -208,7 +208,7 @@ class FamilyFunctions(ABC):
         """What to warn of a start (nq,) of a run; StateError where the mechanism cannot have it."""
         return ""
 
-    def refuse(self, what: str) -> None:
+    def refuse(self, what: str) -> None:  # noqa: B027 - most robots refuse nothing
         """UnsupportedError if this robot has no such method, export or use."""
 
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

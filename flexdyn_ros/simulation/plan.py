@@ -223,8 +223,8 @@ def _onto_constraints(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.nd
     changed = float(np.abs(speed - v).max(initial=0.0))
     if moved > _PROJECTED or changed > _PROJECTED * max(1.0, float(np.abs(v).max(initial=0.0))):
         text = (
-            f"the start is moved onto the constraints of robot '{robot.name}': coordinates by up to {moved:.3g} "
-            f"rad (m), velocities by up to {changed:.3g} rad/s (m/s)"
+            f"the start is moved onto the constraints of robot '{robot.name}': coordinates by up to "
+            f"{moved:.3g} rad (m), velocities by up to {changed:.3g} rad/s (m/s)"
         )
         warnings.warn(text, FlexdynWarning, 4)
     return start, speed

@@ -22,7 +22,10 @@ def motion_of(R1, p1, R2, p2, twists):
     return np.concatenate([p1, R1.ravel(), v1, w1, p2, R2.ravel(), v2, w2])
 
 
-def rows_of(motion, acceleration=np.zeros(law.ACCELERATION), length=0.0):
+STILL = np.zeros(law.ACCELERATION)
+
+
+def rows_of(motion, acceleration=STILL, length=0.0):
     """All ten rows, interpreted: of any number type."""
     rows = np.zeros((10, at.ROW), dtype=np.result_type(motion, acceleration))
     for kind in KINDS:
@@ -30,7 +33,7 @@ def rows_of(motion, acceleration=np.zeros(law.ACCELERATION), length=0.0):
     return rows
 
 
-def rows_at(R1, p1, R2, p2, twists, acceleration=np.zeros(12)):
+def rows_at(R1, p1, R2, p2, twists, acceleration=STILL):
     return rows_of(motion_of(R1, p1, R2, p2, twists), acceleration)
 
 
@@ -111,8 +114,17 @@ def test_rotation_vectors_are_those_of_scipy_half_turns_included():
 
 @pytest.mark.parametrize("type", ROWS)
 def test_every_type_vanishes_where_its_joint_is_closed(type):
-    rows = rows_of(motion_of(R1, P1, R1, P1 + 1e-300, np.zeros(12)))
-    turned = R1 @ rotation_of_rpy((0.5 * np.pi, 0.0, 0.0)) if type == "universal" else R1
-    rows = rows_of(motion_of(R1, P1, turned, P1 + np.array([1e-200, 0, 0]), np.zeros(12)))
-    closed = rows[list(ROWS[type]), at.VALUE] if type != "distance" else np.zeros(1)
-    assert np.abs(closed).max() < 1e-15
+    """And no other row does: those that are left are the freedom of the joint."""
+    away = np.array([0.3, -0.2, 0.4]) @ R1.T
+    free = {"prismatic": (0, 0, 1), "cylindrical": (0, 0, 1), "planar": (1, 1, 0), "point_on_line": (0, 0, 1),
+            "point_on_plane": (1, 1, 0), "distance": (1, 1, 1)}  # fmt: skip
+    p2 = P1 + R1 @ (np.array(free.get(type, (0, 0, 0))) * (R1.T @ away) + 1e-200)
+    turns = {"revolute": (0, 0, 0.7), "cylindrical": (0, 0, 0.7), "planar": (0, 0, 0.7),
+             "universal": (0.5 * np.pi, 0, 0), "fixed": (0, 0, 0), "prismatic": (0, 0, 0)}  # fmt: skip
+    R = R1 @ rotation_of_rpy(turns.get(type, (0.4, 0.5, 0.6)))
+    rows = rows_of(motion_of(R1, P1, R, p2, np.zeros(12)), length=float(np.linalg.norm(p2 - P1)))
+    assert np.abs(rows[list(ROWS[type]), at.VALUE]).max() < 1e-15
+    # moved against each row, it is open
+    for row in ROWS[type]:
+        line = rows[row, at.LINE : at.LINE + 12]
+        assert np.abs(line).max() > 0.4

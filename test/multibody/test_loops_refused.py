@@ -7,7 +7,7 @@ import pytest
 from machines import four_bar, four_bar_urdf
 
 import flexdyn_ros
-from flexdyn_ros import bridges, control, export, identification, studies
+from flexdyn_ros import bridges, control, export, identification
 from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
@@ -165,18 +165,18 @@ def test_nodes_refuse_loops():
         load_robot(None, parameters)
 
 
-@pytest.mark.parametrize("options", ({"formulation.method": "lagrange"},))
+@pytest.mark.parametrize("options", [{"formulation.method": "lagrange"}])
 def test_other_formulations_refuse_loops(options):
     with pytest.raises(DescriptionError, match="a <loop> beside the method lagrange is not possible yet"):
         flexdyn_ros.load(four_bar_urdf(), options=options)
 
 
-@pytest.mark.parametrize("name", ("mobile_arm", "soft_arm", "stewart_1t"))
+@pytest.mark.parametrize("name", ["mobile_arm", "soft_arm", "stewart_1t"])
 def test_other_kinds_of_robots_refuse_loops(name):
     text = flexdyn_ros.load(name).description.text
     link = flexdyn_ros.load(name).description.root
     loop = f'<flexdyn><loop name="l" type="spherical" base="world" end="{link}"/></flexdyn></robot>'
     with pytest.raises(
-        DescriptionError, match="a <loop> (in a robot of kind|beside the method floating_frame)"
+        DescriptionError, match=r"a <loop> (in a robot of kind|beside the method floating_frame)"
     ):
         flexdyn_ros.load(text.replace("</robot>", loop))

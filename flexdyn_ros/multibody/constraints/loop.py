@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
@@ -40,15 +38,12 @@ def place_of_loop(description: RobotDescription, record: Loop) -> Place:
 
 def refuse_loops(description: RobotDescription, why: str) -> None:
     """DescriptionError for the first loop or `<assembly>`, where there can be none."""
-    for record in loops_of(description):
-        place = place_of_loop(description, record)
-        place.fail(f"a <loop> {why} is not possible yet", "name", record.name, "no <loop>")
-    for record in description.extras.get("assembly", ()):
-        _refuse_assembly(description.place(record, "assembly"), why)
-
-
-def _refuse_assembly(place: Place, why: str) -> NoReturn:
-    place.fail(f"an <assembly> {why} is not possible yet", None, None, "no <assembly>")
+    for loop in loops_of(description):
+        place = place_of_loop(description, loop)
+        place.fail(f"a <loop> {why} is not possible yet", "name", loop.name, "no <loop>")
+    for assembly in description.extras.get("assembly", ()):
+        place = description.place(assembly, "assembly")
+        place.fail(f"an <assembly> {why} is not possible yet", None, None, "no <assembly>")
 
 
 def triad(axis: tuple[float, float, float] | None) -> np.ndarray:

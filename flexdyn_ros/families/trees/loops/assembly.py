@@ -1,4 +1,4 @@
-"""Closed poses of a robot with loops: the nearest to a start in the metric of its mass (docs/theory/loops.md)."""
+"""Closed poses of a robot with loops: the nearest to a start in the metric of its mass."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Metric:
 
 
 def _approach(geometry: Geometry, q: np.ndarray, metric: Metric, near: float) -> tuple[np.ndarray, int]:
-    """q after Gauss-Newton steps of bounded size until no row is open by more than `near`, or no step is left;
-    and how many."""
+    """q after Gauss-Newton steps of bounded size until no row is open by more than `near`, or no step is
+    left; and how many."""
     for iteration in range(_ROUNDS):
         phi, J = geometry.to_assemble(q)
         if np.abs(phi).max(initial=0.0) < near:

@@ -1,9 +1,9 @@
-"""Loops in a tree: the placements of their frames, and residuals and Jacobians from the frames of the tree."""
+"""Loops in a tree: the placements of their frames, and residuals from the frames of the tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

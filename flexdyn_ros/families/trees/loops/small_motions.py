@@ -15,19 +15,19 @@ second order, in which dJ/dt v is quadratic), exact to some 1e-12 of their size.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.errors import ConvergenceError, SingularityError
-from flexdyn_ros.families.trees.loops.dynamics import Constrained, least_efforts, null_space
+from flexdyn_ros.families.trees.loops.closing import Closing
+from flexdyn_ros.families.trees.loops.dynamics import Constrained, Solution, least_efforts, null_space
+from flexdyn_ros.families.trees.loops.forces import Forces
+from flexdyn_ros.families.trees.loops.geometry import Geometry
 from flexdyn_ros.robot.analysis.modes import modes_of
 from flexdyn_ros.robot.functions import add_turn_errors
 from flexdyn_ros.robot.results import Equilibrium, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
-
-if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.loops.geometry import Geometry
 
 #: central differences of eighth order: steps and weights (Fornberg 1988), and the step [rad, m]
 _AHEAD = np.array([1.0, 2.0, 3.0, 4.0])
@@ -57,15 +57,15 @@ def curvature(geometry: Geometry, q: np.ndarray, v: np.ndarray, a: np.ndarray, l
     )
     force = np.einsum("nij,i->nj", around.J, lam).reshape(8, nv, nv)
     rate = (around.J @ a + around.bias).reshape(8, nv, -1)
-    by_q = (np.einsum("s,skj->jk", weights, x) for x in (force, rate))
+    by_force, by_q = (np.einsum("s,skj->jk", weights, x) for x in (force, rate))
     pairs = geometry.at(np.tile(q, (2 * nv, 1)), v + np.concatenate([np.eye(nv), -np.eye(nv)])).bias
-    return Curvature(*by_q, 0.5 * (pairs[:nv] - pairs[nv:]).T)
+    return Curvature(by_force, by_q, 0.5 * (pairs[:nv] - pairs[nv:]).T)
 
 
 def linearized(
-    loops: Any,
+    loops: Closing,
     state: Mapping[str, np.ndarray],
-    solution: Any,
+    solution: Solution,
     locked: np.ndarray,
     slopes: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -101,9 +101,10 @@ class Rest(NamedTuple):
     left: np.ndarray
 
 
-def held_at_rest(loops: Any, q: np.ndarray, locked: np.ndarray) -> Rest:
+def held_at_rest(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Rest:
     """The least efforts of all actuators and of locked coordinates that hold the robot at q (nq,), and the
     multipliers of least norm under them."""
+    loops = forces.closing
     f, robot, nv = loops.functions, loops.open, loops.functions.nv
     still = np.zeros(nv)
     needed = robot.inverse_dynamics(q, still, still)[:nv]
@@ -112,7 +113,7 @@ def held_at_rest(loops: Any, q: np.ndarray, locked: np.ndarray) -> Rest:
     N = null_space(J)
     M_inverse = np.linalg.inv(robot.mass_matrix(q))
     both = np.concatenate([B, np.eye(nv)[:, locked]], axis=1)
-    weights = np.concatenate([loops.weights(chosen), np.ones(int(locked.sum()))])
+    weights = np.concatenate([forces.weights(chosen), np.ones(int(locked.sum()))])
     rest = ~locked
     u, missing, _ = least_efforts(
         N.T @ needed, N.T @ both, N.T[:, rest], M_inverse[np.ix_(rest, rest)], weights
@@ -124,12 +125,13 @@ def held_at_rest(loops: Any, q: np.ndarray, locked: np.ndarray) -> Rest:
     return Rest(tau, lam, left)
 
 
-def modes_with_loops(loops: Any, q: np.ndarray, locked: np.ndarray) -> Modes:
+def modes_with_loops(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Modes:
     """Modes at rows of q (N, nq) on the motions that loops leave: N' K N x = omega^2 N' M N x."""
+    loops = forces.closing
     f, robot, nv = loops.functions, loops.open, loops.functions.nv
     found = []
     for one in q:
-        rest, still = held_at_rest(loops, one, locked), np.zeros(nv)
+        rest, still = held_at_rest(forces, one, locked), np.zeros(nv)
         motion = {"q": (one, f.nq), "v": (still, nv), "a": (still, nv), "tau": (rest.tau, f.nu)}
         K, D = (x[0] for x in robot.functions.slopes_rows(rows_with_wrenches(None, **motion), None))
         K = K - curvature(loops.geometry, one, still, still, rest.multipliers).force
@@ -140,7 +142,8 @@ def modes_with_loops(loops: Any, q: np.ndarray, locked: np.ndarray) -> Modes:
         N = np.zeros((nv, own.shape[1]))
         N[free] = own
         M = robot.mass_matrix(one)
-        modes = modes_of(*(N.T @ x @ N for x in (M, K, D)), np.zeros(N.shape[1], dtype=bool))
+        small = [N.T @ x @ N for x in (M, K, D)]
+        modes = modes_of(small[0], small[1], small[2], np.zeros(N.shape[1], dtype=bool))
         found.append(modes._replace(shape=N @ modes.shape))
     if len({modes.frequency.size for modes in found}) > 1:
         raise SingularityError("the loops leave different numbers of motions at the poses of this batch", 0.0)
@@ -157,7 +160,7 @@ class _Balance(NamedTuple):
 
 
 def equilibrium(
-    loops: Any, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
+    loops: Closing, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
 ) -> Equilibrium:
     """Static equilibrium near q (nq,), by Newton's iteration on poses and multipliers together:
 
@@ -221,7 +224,7 @@ def equilibrium(
 
 
 def _at_rest(
-    loops: Any,
+    loops: Closing,
     q: np.ndarray,
     tau: np.ndarray,
     held: np.ndarray,

@@ -22,9 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.multibody.elements.kernels.law import (
-    ACCELERATION,
     FRAME,
-    MOTION,
     OMEGA,
     POSITION,
     ROTATION,
@@ -66,7 +64,7 @@ def closed_row(kind, length, motion, acceleration, row):
     gx, gy, gz = cross(ox, oy, oz, ux, uy, uz)
     none = 0.0 * x
     line = window(row, LINE, 12)
-    if kind == D1 or kind == D2 or kind == D3:
+    if kind in (D1, D2, D3):
         if kind == D1:
             cx, cy, cz = r1[0], r1[3], r1[6]
         elif kind == D2:
@@ -94,7 +92,7 @@ def closed_row(kind, length, motion, acceleration, row):
         rate = cx * vx + cy * vy + cz * vz
         row[QUADRATIC] = (vx * vx + vy * vy + vz * vz - rate * rate) / size
     else:
-        if kind == K1 or kind == K2 or kind == K3:
+        if kind in (K1, K2, K3):
             nx, ny, nz = r2[2], r2[5], r2[8]
             if kind == K1:
                 cx, cy, cz = r1[0], r1[3], r1[6]
