@@ -236,10 +236,11 @@ def _run_projected(system: _System, record: Record, first: int, end: int, y: np.
         if diverged(solver.t, solver.y) > 0.0:
             raise record.failure(FAILURES[DIVERGED], plan.method)
         passed = int(np.searchsorted(samples, solver.t, side="right"))
-        between = solver.dense_output() if passed > done else None
-        for t in samples[done:passed]:
-            _write(system, record, t, system.project(between(t)))
-        done = passed
+        if passed > done:
+            between = solver.dense_output()
+            for t in samples[done:passed]:
+                _write(system, record, t, system.project(between(t)))
+            done = passed
         solver.y = system.project(solver.y)
         solver.f = system.derivative(solver.t, solver.y)
     return np.asarray(solver.y)
