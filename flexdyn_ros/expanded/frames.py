@@ -49,11 +49,13 @@ def add_moving(
     frame: str,
     parent: str,
     placement: Placement,
+    reach: float,
     axes: Sequence[tuple[str, str, str]] = AXES,
 ) -> tuple[str, ...]:
     """A new link `frame` on one-axis joints FRAME/tx ... below `parent`; returns their names.
 
-    placement: where it stands while all are zero. Without axes it hangs on a fixed joint of its own name.
+    placement: where it stands while all are zero. reach: how far it can move along an axis [m], the limits of
+    sliders. Without axes it hangs on a fixed joint of its own name.
     """
     if not axes:
         add_fixed(root, frame, parent, frame, placement)
@@ -66,10 +68,18 @@ def add_moving(
         joint = _joint(root, f"{frame}/{suffix}", kind, parent, child, placement if number == 0 else None)
         etree.SubElement(joint, "axis", xyz=axis)
         if kind == "prismatic":
-            etree.SubElement(joint, "limit", lower="-1e9", upper="1e9", effort="0", velocity="1e9")
+            limit_to(joint, -reach, reach)
         names.append(f"{frame}/{suffix}")
         parent = child
     return tuple(names)
+
+
+def limit_to(joint: etree._Element, lower: float, upper: float) -> None:
+    """Give a joint these limits in place of those it has; nothing drives it."""
+    for old in joint.findall("limit"):
+        joint.remove(old)
+    limits = {"lower": f"{lower:.9g}", "upper": f"{upper:.9g}"}
+    etree.SubElement(joint, "limit", limits, effort="0", velocity="100")
 
 
 def named(root: etree._Element, tag: str) -> dict[str, etree._Element]:

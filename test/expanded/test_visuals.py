@@ -7,6 +7,7 @@ from pendulums import double_pendulum
 
 import flexdyn_ros
 from flexdyn_ros.expanded.visuals import GENERATED
+from flexdyn_ros.expanding import expand
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 
@@ -91,3 +92,26 @@ def test_the_viewer_draws_its_own_shapes_instead():
     # cones, plates and hubs of the viewer are finer than twelve-sided cylinders of the URDF
     assert {shape.link for shape in shown.shapes} >= {"platform", "base_link", "leg_1_rod"}
     assert all(len(shape.vertices) > 8 for shape in shown.shapes)
+
+
+@pytest.mark.parametrize(
+    "name", ["flexible_two_link", "canadarm2", "soft_arm_3", "stewart_1t", "boom_on_cylinder"]
+)
+def test_sliders_of_shown_joints_reach_as_far_as_the_robot_can_move(name):
+    """Limits hold what random poses need, and not a thousand times of it; where a line of an element stands
+    is no slider for anybody."""
+    robot = flexdyn_ros.load(name)
+    shown = expand(robot)
+    limits = {
+        joint.get("name"): [float(joint.find("limit").get(end)) for end in ("lower", "upper")]
+        for joint in etree.fromstring(shown.urdf).iter("joint")
+        if joint.get("type") == "prismatic"
+    }
+    rng = np.random.default_rng(0)
+    places = shown.joint_positions(np.array([robot.random(rng) for _ in range(20)]))
+    for joint, (lower, upper) in limits.items():
+        at = places[:, shown.joint_names.index(joint)]
+        assert lower - 1e-9 <= at.min(), joint
+        assert at.max() <= upper + 1e-9, joint
+        carried = joint.split("/")[0] in getattr(robot, "element_names", ()) and joint[-1] in "xyz"
+        assert upper - lower <= 50.0 or carried, joint

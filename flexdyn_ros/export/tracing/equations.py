@@ -291,7 +291,7 @@ class Equations:
         bodies, placements = seeing.placements(tuple(names))
         if seeing.table is None or "frames" not in seeing.table:
             raise UnsupportedError("the frames of this family are not among its kernels")
-        head = seeing.new_head(frames=(bodies, placements))
+        head = seeing.heads.new(frames=(bodies, placements))
         found = called(memory, seeing, head, "frames", 16 * len(names), q, q)
         poses = found.reshape(len(names), 4, 4)
         return {"positions": poses[:, :3, 3], "rotations": poses[:, :3, :3]}

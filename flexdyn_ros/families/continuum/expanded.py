@@ -76,7 +76,7 @@ def _cut(
     for k, eta in enumerate(stations, 1):
         frame = f"{name}/segment_{k}" if k <= count else f"{name}/tip"
         at = Placement(np.eye(3), np.array([0.0, 0.0, float(eta) * L]))
-        names += add_moving(root, frame, base, at)
+        names += add_moving(root, frame, base, at, 2.0 * L)
     parent = joint.find("parent")
     assert parent is not None
     parent.set("link", f"{name}/tip")

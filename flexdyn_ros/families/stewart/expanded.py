@@ -5,12 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from lxml import etree
 
-from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll
+from flexdyn_ros.expanded.frames import angle_rates, limit_to, yaw_pitch_roll
 from flexdyn_ros.expanded.shown_tree import PLATFORM
 from flexdyn_ros.numerics.algebra.placement import Placement
 
 _SUFFIXES = ("x", "y", "z", "yaw", "pitch", "roll")
+
+
+def limit_platform(root: etree._Element, robot: Any) -> None:
+    """Limits of the platform's translations, which the URDF does not have: as far as its legs are long, and
+    their joints from its origin."""
+    longest = max(leg.shortest + leg.stroke for leg in robot.legs)
+    reach = longest + max(float(np.linalg.norm(leg.anchor)) for leg in robot.description.platform.legs)
+    for joint in root.findall("joint"):
+        if joint.get("name") in {f"{PLATFORM}/{axis}" for axis in "xyz"}:
+            limit_to(joint, -reach, reach)
 
 
 class PlatformJoints:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from lxml import etree
 
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.families.record import Family, Findings
@@ -29,9 +30,10 @@ def _check(robot: Robot) -> Findings:
     return Findings(*check_platform(robot))
 
 
-def _expand(root: object, robot: Robot, segments: int | None) -> Joints:
-    from flexdyn_ros.families.stewart.expanded import PlatformJoints
+def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
+    from flexdyn_ros.families.stewart.expanded import PlatformJoints, limit_platform
 
+    limit_platform(root, robot)
     joints = PlatformJoints(robot)
     return [joints], joints.efforts
 

@@ -63,7 +63,7 @@ class PlatformFunctions(EntryFunctions):
     offers = ("legs", "hydraulics", "effort_limits")
     table = Table({**kernels.functions, **steps.functions})
     observed = EntryFunctions.observed | {"bias", "actuation"}
-    loads_on_lanes = tells_pivot = True
+    tells_pivot = True
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
 
@@ -236,6 +236,10 @@ class PlatformFunctions(EntryFunctions):
         return motion, *self.points(tuple(dict.fromkeys(wanted)))
 
     # ---- rows of the verbs ----
+
+    def takes_given(self, given: np.ndarray) -> bool:
+        """Never: the balance of platforms takes forces of legs, no wrench."""
+        return False
 
     def refuse_efforts(
         self,

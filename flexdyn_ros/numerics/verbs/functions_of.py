@@ -7,14 +7,13 @@ from collections.abc import Callable
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, inlined
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
 from flexdyn_ros.numerics.verbs.table import LANES_SIGNATURE, ROWS
 
 from .head import BODIES, COUNT, EFFORTS, HEAD_WORDS, NQ, NV, POINTS, RESULTS, ROBOT, SIZE, TANGENTS, WIDTH
-from .samples import FAST, open_lanes
+from .samples import FAST, open_lanes, wrenches_on_lanes
 
 __all__ = ["dynamics", "functions_of", "observers", "work_numbers"]
 
@@ -81,8 +80,7 @@ def functions_of(
     made |= dynamics(module, prepare, displace, balance_of(module, inverse, load))
     rows = [_ready(prepare), _inverse(inverse), _inertia(mass), _forward(prepare, forward, load)]
     made |= _named(module, [*rows, _load(load, point)])
-    on_lanes = {"inverse_on_lanes": _answering(module, inverse), "forward_on_lanes": forward}
-    lanes = [_on_lanes(prepare, *named) for named in on_lanes.items()]
+    lanes = [_inverse_on_lanes(prepare, inverse, load), _forward_on_lanes(prepare, forward, load)]
     return made | _named(module, lanes, LANES_SIGNATURE, fastmath=FAST)
 
 
@@ -373,28 +371,42 @@ def _forward(prepare: Callable, run: Callable, load: Callable) -> Callable:
     return forward
 
 
-def _answering(module: str, inverse: Callable) -> Callable:
-    """Inverse dynamics that answers with a status, as forward dynamics do."""
-
-    def answering(address, work, q, v, a, tau):
-        inverse(address, work, q, v, a, tau)
-        return OK
-
-    return inlined(apart(answering, module))
-
-
-def _on_lanes(prepare: Callable, name: str, run: Callable) -> Callable:
-    """Inverse or forward dynamics of a block of lanes."""
-
-    def on_lanes(head, work, numbers, is_first):
+def _inverse_on_lanes(prepare: Callable, run: Callable, load: Callable) -> Callable:
+    def inverse_on_lanes(head, work, numbers, is_first):
         words = ints_at(head, HEAD_WORDS)
-        q, v, given, found, memory = open_lanes(words, work, numbers)
+        robot, nv, k, width = words[ROBOT], words[NV], words[COUNT], words[WIDTH]
+        q, v, a, found, memory = open_lanes(words, work, numbers)
+        tau = window(found, 0, nv)
         if is_first != 0:
-            prepare(words[ROBOT], memory)
-        return run(words[ROBOT], memory, q, v, given, window(found, 0, words[NV]))
+            prepare(robot, memory)
+        run(robot, memory, q, v, a, tau)
+        if k > 0:
+            bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
+            for i in range(nv):
+                tau[i] = -tau[i]
+            load(robot, memory, q, bodies, points, wrenches_on_lanes(words, work), tau)
+            for i in range(nv):
+                tau[i] = -tau[i]
+        return 0
 
-    on_lanes.__name__ = name
-    return on_lanes
+    return inverse_on_lanes
+
+
+def _forward_on_lanes(prepare: Callable, run: Callable, load: Callable) -> Callable:
+    def forward_on_lanes(head, work, numbers, is_first):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nv, k, width = words[ROBOT], words[NV], words[COUNT], words[WIDTH]
+        q, v, given, found, memory = open_lanes(words, work, numbers)
+        tau = window(given, 0, nv)
+        if is_first != 0:
+            prepare(robot, memory)
+        if k > 0:
+            # efforts are gathered anew for each block
+            bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
+            load(robot, memory, q, bodies, points, wrenches_on_lanes(words, work), tau)
+        return run(robot, memory, q, v, tau, window(found, 0, nv))
+
+    return forward_on_lanes
 
 
 def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> Callable:

@@ -9,7 +9,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
-from .head import EFFORTS, NQ, NV
+from .head import COUNT, EFFORTS, NQ, NV
 
 #: what the compiler may do with lanes of a batch: a b + c in one rounding, signs of zeros, 1/x
 FAST = {"contract", "nsz", "arcp"}
@@ -75,8 +75,7 @@ def open_lanes(words, work, numbers):
     """Of work memory of so many float64 numbers: q, v, what is given, and the result of a block of lanes, and
     work memory on lanes; words: of a head."""
     nq, nv = words[NQ], words[NV]
-    most = max(nv, words[EFFORTS])
-    size = LANES * (nq + nv + 2 * most + 1)
+    most, size = max(nv, words[EFFORTS]), size_of_lanes(words)
     floats = floats_at(work, numbers)
     block, memory = lanes_of(window(floats, 0, size)), lanes_of(tail(floats, size))
     given, found = window(block, nq + nv, most), window(block, nq + nv + most, most)
@@ -84,10 +83,23 @@ def open_lanes(words, work, numbers):
 
 
 @kernel(forceinline=True)
+def size_of_lanes(words):
+    """float64 numbers of a block of lanes: q, v, what is given, the result, a mark, and wrenches."""
+    return LANES * (words[NQ] + words[NV] + 2 * max(words[NV], words[EFFORTS]) + 1 + 6 * words[COUNT])
+
+
+@kernel(forceinline=True)
+def wrenches_on_lanes(words, work):
+    """Wrenches (COUNT, 6) of a block of lanes."""
+    size, k = size_of_lanes(words), words[COUNT]
+    block = lanes_of(window(floats_at(work, size), 0, size))
+    return tail(block, block.shape[0] - 6 * k).reshape(k, 6)
+
+
+@kernel(forceinline=True)
 def floats_of_lanes(words, work, numbers):
     """The work memory of `open_lanes` as float64 numbers."""
-    size = LANES * (words[NQ] + words[NV] + 2 * max(words[NV], words[EFFORTS]) + 1)
-    return tail(floats_at(work, numbers), size)
+    return tail(floats_at(work, numbers), size_of_lanes(words))
 
 
 @kernel

@@ -34,8 +34,6 @@ class EntryFunctions(FamilyFunctions):
 
     #: names of C functions that are all there is to a verb: single states go straight to them
     observed: frozenset[str] = frozenset(("bias_terms", "energy", "momenta", "frames", "jacobian", "moved"))
-    #: functions on lanes take wrenches
-    loads_on_lanes = False
     #: inverse dynamics on lanes tells of each sample how near it is to a singular one
     tells_pivot = False
 
@@ -243,13 +241,13 @@ class EntryFunctions(FamilyFunctions):
         out: np.ndarray,
         pivot: np.ndarray,
     ) -> int:
-        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one, with
-        wrenches that those do not take and if interpreted; the status."""
+        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one
+        where there is none and if interpreted; the status."""
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
         of_rows = on_lanes.replace("on_lanes", "of_rows")
         if of_rows in self.table and not names:
             return self._of_rows(of_rows, [*data.values(), out], pivot)
-        if not self.takes_lanes(on_lanes, wrenches):
+        if not self.takes_lanes(on_lanes):
             run = seeing.required_efforts if on_lanes == "inverse_on_lanes" else seeing.accelerations
             return run(data, seeing.points(names), wrench_rows(rows, wrenches), out)
         head, extra = seeing.heads.on_lanes(on_lanes, names), 6 * len(names) + pivot.shape[1]
@@ -274,10 +272,9 @@ class EntryFunctions(FamilyFunctions):
             pivot[:, 0] = np.isfinite(arrays[-1]).all(axis=1)
         return status
 
-    def takes_lanes(self, name: str, wrenches: Mapping[str, object] | None) -> bool:
+    def takes_lanes(self, name: str) -> bool:
         """Whether batches go on lanes, by the C function of that name."""
-        fits = self.loads_on_lanes or not wrenches
-        return fits and name in self.table and not numba.config.DISABLE_JIT
+        return name in self.table and not numba.config.DISABLE_JIT
 
     def refuse_efforts(
         self,

@@ -1,14 +1,17 @@
 """The short way of verbs: a single state of the usual types goes to one entry, whose result is the answer.
 
 Arguments are looked at only when the entry objects: then, and for whatever else a verb can do, its general
-way in verbs.py answers, or says what is wrong.
+way in verbs.py answers, or says what is wrong. All short ways are one text, filled in for each verb by its
+signature: a function that asked at run time which verb it is would cost a tenth of a call.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial, update_wrapper
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,15 +32,31 @@ __all__ = ["short_ways"]
 _empty = np.empty
 #: what entries raise at arguments of other types
 _OBJECTIONS = TypeError, ValueError
-#: an entry before its first call, which raises TypeError
-_UNLOADED: Any = None
 #: velocities up to which the mass matrix is a short way of forward dynamics that have no entry of their own
 MOST_SOLVED = 100
 _Way = Callable[..., Any]
+#: makes the short way of a verb from a robot and its general way; None where there is none
+_Maker = Callable[[RobotInterface, _Way], _Way | None]
 #: gives an entry, loaded, and the address that it takes
 _Load = Callable[[], tuple[_Way, int]]
 #: what frames take that were asked for before: entry, head, shape of the result, and who keeps the head
 _Known = tuple[Callable[..., int], int, tuple[int, ...], Head]
+
+_MOTION, _EFFORTS = ("q", "v", "a"), ("q", "v", "tau")
+
+_TEXT = """
+def {verb}({declared}):
+    if {plain}:
+        try:
+            {new}
+            if call(address, {given}, {results}) == 0{also}:
+                return {answer}
+        except objections:
+            if call is None:
+                load()
+                return {verb}({again})
+    return general({passed})
+"""
 
 
 def short_ways(robot: RobotInterface) -> dict[str, _Way]:
@@ -49,6 +68,82 @@ def short_ways(robot: RobotInterface) -> dict[str, _Way]:
         if way is not None:
             made[verb] = update_wrapper(way, general)
     return made
+
+
+class _Parts(NamedTuple):
+    """What a short way takes. arguments: that the entry takes, names of parameters or of things in `names`;
+    shapes: of its results x0, x1, ...; answer: an expression of these; also: a further condition; names: that
+    the expressions use beside."""
+
+    arguments: tuple[str, ...]
+    shapes: tuple[tuple[int, ...] | int, ...]
+    load: _Load
+    answer: str = "x0"
+    also: str = ""
+    names: tuple[tuple[str, Any], ...] = ()
+
+
+def _short(verb: str, general: _Way, parts: _Parts) -> _Way:
+    """The short way of a verb, from the text above."""
+    shapes = {f"shape{i}": shape for i, shape in enumerate(parts.shapes)}
+    names = dict(parts.names) | shapes | {"call": None, "address": 0, "general": general, "empty": _empty}
+
+    def load() -> None:
+        names["call"], names["address"] = parts.load()
+
+    names |= {"load": load, "objections": _OBJECTIONS}
+    optional = "none" in names
+    exec(
+        _code(verb, _parameters(general), parts.arguments, len(shapes), parts.answer, parts.also, optional),
+        names,
+    )
+    found: _Way = names[verb]
+    return found
+
+
+def _parameters(general: _Way) -> tuple[inspect.Parameter, ...]:
+    return tuple(
+        p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(general).parameters.values()
+    )
+
+
+@cache
+def _code(
+    verb: str,
+    parameters: tuple[inspect.Parameter, ...],
+    arguments: tuple[str, ...],
+    results: int,
+    answer: str,
+    also: str,
+    optional: bool,
+) -> CodeType:
+    """The text of a verb with these parameters, compiled."""
+    named = {p.name: p for p in parameters}
+    conditions = [_is_left_out(p) for p in parameters if p.name not in arguments and p.default is not p.empty]
+    taken = [
+        f"none if {x} is None else {x}" if optional and x in named and named[x].default is None else x
+        for x in arguments
+    ]
+    text = _TEXT.format(
+        verb=verb,
+        declared=str(inspect.Signature(parameters))[1:-1],
+        plain=" and ".join(conditions) or "True",
+        new="; ".join(f"x{i} = empty(shape{i})" for i in range(results)),
+        given=", ".join(taken),
+        results=", ".join(f"x{i}" for i in range(results)),
+        also=also,
+        answer=answer,
+        again=", ".join(x for x in arguments if x in named),
+        passed=", ".join(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in parameters),
+    )
+    return compile(text, f"<short way of {verb}>", "exec")
+
+
+def _is_left_out(p: inspect.Parameter) -> str:
+    """Whether a parameter has its default."""
+    if p.default is None:
+        return f"{p.name} is None"
+    return f"{p.name} == {p.default!r}" if p.default else f"not {p.name}"
 
 
 def _dynamics(robot: RobotInterface, verb: str) -> _Load | None:
@@ -97,203 +192,100 @@ def _observed(robot: RobotInterface, name: str) -> EntryFunctions | None:
 def _inverse_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None
-    address, nu, call = 0, robot.nu, _UNLOADED
     free = _with_free_coordinates(robot, general)
 
-    def inverse_dynamics(q, v, a, wrenches=None, *, unactuated="given", actuators=None, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call, address
-        if wrenches is None and out is None and actuators is None:
-            if unactuated == "given":
-                try:
-                    tau = _empty(nu)
-                    if call(address, q, v, a, tau) == 0:
-                        return tau
-                except _OBJECTIONS:
-                    if call is None:
-                        call, address = load()
-                        return inverse_dynamics(q, v, a)
-            elif unactuated == "free":
-                return free(q, v, a)
+    def otherwise(q, v, a, wrenches=None, *, unactuated="given", actuators=None, out=None):  # type: ignore[no-untyped-def]
+        if unactuated == "free" and wrenches is None and actuators is None and out is None:
+            return free(q, v, a)
         return general(q, v, a, wrenches, unactuated=unactuated, actuators=actuators, out=out)
 
-    return inverse_dynamics
+    return _short("inverse_dynamics", otherwise, _Parts(_MOTION, (robot.nu,), load))
 
 
 def _with_free_coordinates(robot: RobotInterface, general: _Way) -> _Way:
     """Inverse dynamics that solves the accelerations of what nothing drives."""
-    functions, nv, call, head = _of_family(robot), robot.nv, _UNLOADED, 0
+    functions, of_them = _of_family(robot), partial(general, unactuated="free")
     if robot.driven.all() or robot.nu != robot.nv or not isinstance(functions, EntryFunctions):
-        return partial(general, unactuated="free")
+        return of_them
+    entry = given.inverse_dynamics_one
 
-    def inverse_dynamics(q, v, a):  # type: ignore[no-untyped-def]
-        nonlocal call, head
-        try:
-            tau = _empty(nv)
-            if call(head, q, v, a, tau) == 0:
-                return tau
-        except _OBJECTIONS:
-            if call is None:
-                call, head = given.inverse_dynamics_one.load(), functions.heads.freeing.address
-                return inverse_dynamics(q, v, a)
-        return general(q, v, a, unactuated="free")
+    def without_others(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Any:
+        return of_them(q, v, a)
 
-    return inverse_dynamics
+    load = lambda: (entry.load(), functions.heads.freeing.address)  # noqa: E731
+    return _short("inverse_dynamics", without_others, _Parts(_MOTION, (robot.nv,), load))
 
 
 def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
+    """Results of functions that are `checked` are put into the balance of forces."""
     if (load := _dynamics(robot, "forward_dynamics")) is None:
         return None
-    address, nv, call, none = 0, robot.nv, _UNLOADED, np.zeros(robot.nu)
-    if isinstance(robot.functions, EntryFunctions) and robot.functions.checked:
-        return _checked_forward_dynamics(robot.functions, general, load)
+    parts, functions = (
+        _Parts(_EFFORTS, (robot.nv,), load, names=(("none", np.zeros(robot.nu)),)),
+        robot.functions,
+    )
+    if isinstance(functions, EntryFunctions) and functions.checked:
+        heads = functions.heads
 
-    def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call, address
-        if wrenches is None and prescribed is None and out is None:
-            try:
-                a = _empty(nv)
-                if call(address, q, v, none if tau is None else tau, a) == 0:
-                    return a
-            except _OBJECTIONS:
-                if call is None:
-                    call, address = load()
-                    return forward_dynamics(q, v, tau)
-        return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
+        def check(*arrays: np.ndarray) -> int:
+            return dynamics.unbalanced_one.load()(heads.checking.address, *arrays)
 
-    return forward_dynamics
-
-
-def _checked_forward_dynamics(functions: EntryFunctions, general: _Way, load: _Load) -> _Way:
-    """Forward dynamics whose results are put into the balance of forces."""
-    nv, none, call = functions.nv, np.zeros(functions.nu), _UNLOADED
-    address, check, head = 0, _UNLOADED, 0
-
-    def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call, address, check, head
-        if wrenches is None and prescribed is None and out is None:
-            try:
-                a, effort = _empty(nv), none if tau is None else tau
-                if call(address, q, v, effort, a) == 0 and check(head, q, v, effort, a) == 0:
-                    return a
-            except _OBJECTIONS:
-                if call is None:
-                    check, head = dynamics.unbalanced_one.load(), functions.heads.checking.address
-                    call, address = load()
-                    return forward_dynamics(q, v, tau)
-        return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
-
-    return forward_dynamics
+        also = " and check(q, v, none if tau is None else tau, x0) == 0"
+        parts = parts._replace(also=also, names=(*parts.names, ("check", check)))
+    return _short("forward_dynamics", general, parts)
 
 
 def _mass_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
     load = _dynamics(robot, "mass_matrix")
-    return None if load is None else _of_q(general, load, (robot.nv, robot.nv))
+    return load and _short("mass_matrix", general, _Parts(("q",), ((robot.nv, robot.nv),), load))
 
 
 def _bias_forces(robot: RobotInterface, general: _Way) -> _Way | None:
-    address, nv, call, still = 0, robot.nv, _UNLOADED, np.zeros(robot.nv)
-    if robot.effort_names[:nv] != robot.v_names:
-        return _of_state(robot, general, "bias", nv)
+    if robot.effort_names[: robot.nv] != robot.v_names:
+        return _observing("bias_forces", "bias", robot.nv)(robot, general)
     if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None
-
-    def bias_forces(q, v, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call, address
-        if out is None:
-            try:
-                h = _empty(nv)
-                if call(address, q, v, still, h) == 0:
-                    return h
-            except _OBJECTIONS:
-                if call is None:
-                    call, address = load()
-                    return bias_forces(q, v)
-        return general(q, v, out=out)
-
-    return bias_forces
+    still = (("still", np.zeros(robot.nv)),)
+    return _short("bias_forces", general, _Parts(("q", "v", "still"), (robot.nv,), load, names=still))
 
 
 # ---- what is looked at ----
 
 
-def _of_q(general: _Way, load: _Load, shape: tuple[int, ...]) -> _Way:
-    """A verb of q by the entry that `load` gives."""
-    head, call = 0, _UNLOADED
+def _observing(
+    verb: str, name: str, size: int | None, answer: str = "x0", names: tuple[tuple[str, Any], ...] = ()
+) -> _Maker:
+    """Of a verb of q and v by the C function `name`; size: of its result, None: of all parts of h."""
 
-    def way(q, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal head, call
-        if out is None:
-            try:
-                result = _empty(shape)
-                if call(head, q, result) == 0:
-                    return result
-            except _OBJECTIONS:
-                if call is None:
-                    call, head = load()
-                    return way(q)
-        return general(q, out=out)
+    def make(robot: RobotInterface, general: _Way) -> _Way | None:
+        if (functions := _observed(robot, name)) is None:
+            return None
+        heads, shape = functions.heads, (5, robot.nv) if size is None else size
+        load = lambda: (observers.observe_one.load(), heads.looking(name).address)  # noqa: E731
+        return _short(verb, general, _Parts(("q", "v"), (shape,), load, answer, names=names))
 
-    return way
+    return make
 
 
-def _of_state(
-    robot: RobotInterface,
-    general: _Way,
-    name: str,
-    size: int,
-    answer: Callable[[np.ndarray], object] | None = None,
-) -> _Way | None:
-    """A verb of q and v by the C function `name`."""
-    if (functions := _observed(robot, name)) is None:
-        return None
-    head, call = 0, _UNLOADED
-
-    def way(q, v, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal head, call
-        if out is None:
-            try:
-                result = _empty(size)
-                if call(head, q, v, result) == 0:
-                    return result if answer is None else answer(result)
-            except _OBJECTIONS:
-                if call is None:
-                    call, head = observers.observe_one.load(), functions.heads.looking(name).address
-                    return way(q, v)
-        return general(q, v) if out is None else general(q, v, out=out)
-
-    return way
-
-
-def _bias_terms(robot: RobotInterface, general: _Way) -> _Way | None:
-    nv = robot.nv
-    return _of_state(robot, general, "bias_terms", 5 * nv, lambda terms: BiasTerms(*terms.reshape(5, nv)))
-
-
-def _energy(robot: RobotInterface, general: _Way) -> _Way | None:
-    return _of_state(robot, general, "energy", 3, lambda found: Energy(found[0], found[1], found[2]))
-
-
-def _momentum(robot: RobotInterface, general: _Way) -> _Way | None:
-    return _of_state(robot, general, "momenta", 10, lambda found: found[:6])
-
-
-def _center_of_mass(robot: RobotInterface, general: _Way) -> _Way | None:
-    return _of_place(robot, general, "momenta", (3,), observers.center_one)
-
-
-def _actuation_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
-    if robot.effort_names != robot.v_names:
-        return _of_place(robot, general, "actuation", (robot.nv, robot.nu), observers.place_one)
-    return _of_place(robot, general, "moved", (robot.nv, robot.nv), observers.identity_one)
-
-
-def _of_place(
-    robot: RobotInterface, general: _Way, name: str, shape: tuple[int, ...], entry: Entry
+def _placed(
+    robot: RobotInterface, general: _Way, verb: str, name: str, shape: tuple[int, ...], entry: Entry
 ) -> _Way | None:
     """A verb of q by an entry that calls the C function `name`."""
     if (functions := _observed(robot, name)) is None:
         return None
-    return _of_q(general, lambda: (entry.load(), functions.heads.looking(name).address), shape)
+    load = lambda: (entry.load(), functions.heads.looking(name).address)  # noqa: E731
+    return _short(verb, general, _Parts(("q",), (shape,), load))
+
+
+def _center_of_mass(robot: RobotInterface, general: _Way) -> _Way | None:
+    return _placed(robot, general, "center_of_mass", "momenta", (3,), observers.center_one)
+
+
+def _actuation_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
+    name, entry = "moved", observers.identity_one
+    if robot.effort_names != robot.v_names:
+        name, entry = "actuation", observers.place_one
+    return _placed(robot, general, "actuation_matrix", name, (robot.nv, robot.nu), entry)
 
 
 # ---- geometry ----
@@ -364,7 +356,7 @@ def _frame_velocity(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "jacobian")) is None:
         return None
     known: dict[str, Head] = {}
-    call = _UNLOADED
+    call: Any = None
 
     def frame_velocity(q, v, frame):  # type: ignore[no-untyped-def]
         nonlocal call
@@ -386,7 +378,7 @@ def _frame_acceleration(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "jacobian")) is None:
         return None
     known: dict[str, tuple[Head, Head]] = {}
-    call = _UNLOADED
+    call: Any = None
 
     def frame_acceleration(q, v, a, frame):  # type: ignore[no-untyped-def]
         nonlocal call
@@ -408,50 +400,23 @@ def _frame_acceleration(robot: RobotInterface, general: _Way) -> _Way | None:
 def _integrate(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "moved")) is None:
         return None
-    head, nq, call = 0, robot.nq, _UNLOADED
-
-    def integrate(q, v, dt, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal head, call
-        if out is None:
-            try:
-                moved = _empty(nq)
-                if call(head, q, v, dt, moved) == 0:
-                    return moved
-            except _OBJECTIONS:
-                if call is None:
-                    head, call = functions.heads.looking("moved").address, observers.move_one.load()
-                    return integrate(q, v, dt)
-        return general(q, v, dt, out=out)
-
-    return integrate
+    load = lambda: (observers.move_one.load(), functions.heads.looking("moved").address)  # noqa: E731
+    return _short("integrate", general, _Parts(("q", "v", "dt"), (robot.nq,), load))
 
 
 def _difference(robot: RobotInterface, general: _Way) -> _Way | None:
     if not robot.functions.flat:
         return None
-    nq, call = robot.nq, _UNLOADED
-
-    def difference(q0, q1, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call
-        if out is None:
-            try:
-                way = _empty(nq)
-                if call(nq, q0, q1, way) == 0:
-                    return way
-            except _OBJECTIONS:
-                if call is None:
-                    call = observers.subtract_one.load()
-                    return difference(q0, q1)
-        return general(q0, q1, out=out)
-
-    return difference
+    parts = _Parts(("q0", "q1"), (robot.nq,), lambda: (observers.subtract_one.load(), robot.nq))
+    return _short("difference", general, parts)
 
 
 # ---- derivatives ----
 
 
 def _regressor(robot: RobotInterface, general: _Way) -> _Way | None:
-    shape, call = (0, 0), _UNLOADED
+    shape: tuple[int, ...] = (0, 0)
+    call: Any = None
 
     def regressor(q, v, a):  # type: ignore[no-untyped-def]
         nonlocal shape, call
@@ -473,23 +438,14 @@ def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
     functions = _of_family(robot)
     if not (isinstance(functions, EntryFunctions) and functions.direct):
         return None
-    nv, call, head, none = robot.nv, _UNLOADED, 0, np.zeros(robot.nu)
-    direct = robot.effort_names == robot.v_names
-
-    def linearize(q, v, tau=None, wrenches=None, *, lock=()):  # type: ignore[no-untyped-def]
-        nonlocal call, head
-        if not (wrenches or lock):
-            try:
-                A, B = _empty((2 * nv, 2 * nv)), _empty((2 * nv, nv))
-                if call(head, q, v, none if tau is None else tau, A, B) == 0:
-                    return Linearization(A, B if direct else functions.by_efforts(B, q))
-            except _OBJECTIONS:
-                if call is None:
-                    call, head = derivatives.linearize_one.load(), functions.heads.linearizing.address
-                    return linearize(q, v, tau)
-        return general(q, v, tau, wrenches, lock=lock)
-
-    return linearize
+    nv, heads = robot.nv, functions.heads
+    by_efforts = "x1" if robot.effort_names == robot.v_names else "by_efforts(x1, q)"
+    names = (("none", np.zeros(robot.nu)), ("by_efforts", functions.by_efforts), ("found", Linearization))
+    load = lambda: (derivatives.linearize_one.load(), heads.linearizing.address)  # noqa: E731
+    shapes = (2 * nv, 2 * nv), (2 * nv, nv)
+    return _short(
+        "linearize", general, _Parts(_EFFORTS, shapes, load, f"found(x0, {by_efforts})", names=names)
+    )
 
 
 def _inverse_dynamics_derivatives(robot: RobotInterface, general: _Way) -> _Way | None:
@@ -497,33 +453,20 @@ def _inverse_dynamics_derivatives(robot: RobotInterface, general: _Way) -> _Way 
     direct = robot.effort_names == robot.v_names
     if not (direct and isinstance(functions, EntryFunctions) and functions.direct):
         return None
-    shape, call, head = (robot.nv, robot.nv), _UNLOADED, 0
-
-    def inverse_dynamics_derivatives(q, v, a, wrenches=None):  # type: ignore[no-untyped-def]
-        nonlocal call, head
-        if not wrenches:
-            try:
-                dq, dv, M = _empty(shape), _empty(shape), _empty(shape)
-                if call(head, q, v, a, dq, dv, M) == 0:
-                    return dq, dv, M
-            except _OBJECTIONS:
-                if call is None:
-                    call = derivatives.inverse_derivatives_one.load()
-                    head = functions.heads.differentiating.address
-                    return inverse_dynamics_derivatives(q, v, a)
-        return general(q, v, a, wrenches)
-
-    return inverse_dynamics_derivatives
+    heads, shape = functions.heads, (robot.nv, robot.nv)
+    load = lambda: (derivatives.inverse_derivatives_one.load(), heads.differentiating.address)  # noqa: E731
+    parts = _Parts(_MOTION, (shape, shape, shape), load, "x0, x1, x2")
+    return _short("inverse_dynamics_derivatives", general, parts)
 
 
-_MAKERS: dict[str, Callable[[RobotInterface, _Way], _Way | None]] = {
+_MAKERS: dict[str, _Maker] = {
     "inverse_dynamics": _inverse_dynamics,
     "forward_dynamics": _forward_dynamics,
     "mass_matrix": _mass_matrix,
     "bias_forces": _bias_forces,
-    "bias_terms": _bias_terms,
-    "energy": _energy,
-    "momentum": _momentum,
+    "bias_terms": _observing("bias_terms", "bias_terms", None, "parts(*x0)", (("parts", BiasTerms),)),
+    "energy": _observing("energy", "energy", 3, "parts(x0[0], x0[1], x0[2])", (("parts", Energy),)),
+    "momentum": _observing("momentum", "momenta", 10, "x0[:6]"),
     "center_of_mass": _center_of_mass,
     "actuation_matrix": _actuation_matrix,
     "frames": _frames,

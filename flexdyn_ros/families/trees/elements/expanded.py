@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description.elements.lines import WORLD
+from flexdyn_ros.expanded.frames import limit_to
 from flexdyn_ros.families.trees.elements.model import Element
 from flexdyn_ros.robot.verbs import Robot
 
@@ -26,6 +27,8 @@ _SLENDERNESS, _INNER = 0.04, 0.6
 #: what the pieces of a line show, of its length where all coordinates are zero; of what has a stroke, of its
 #: least length
 _OUTER_LENGTH, _INNER_LENGTH, _OF_LEAST = 0.6, 0.75, 0.95
+#: sliders: how far a spring is stretched, of its length there; where its base is [m], which follows the robot
+_STRETCH, _FAR = 3.0, 1000.0
 #: square of the cosine of the pitch below which the yaw stands still
 _UPRIGHT = 1e-12
 
@@ -125,7 +128,9 @@ def _add_line(root: etree._Element, carrier: str, element: Element, length: floa
     _add_tube(link, radius, outside, 0.5)
     name = f"{element.name}/{inner}"
     link = etree.SubElement(root, "link", name=name)
-    _add_joint(root, f"{element.name}/length", "prismatic", above, name, "1 0 0")
+    joint = _add_joint(root, f"{element.name}/length", "prismatic", above, name, "1 0 0")
+    limits = element.kind.limits
+    limit_to(joint, *((0.0, _STRETCH * length) if limits is None else limits(element.record)[2:]))
     _add_tube(link, _INNER * radius, inside, -0.5)
 
 
@@ -137,13 +142,16 @@ def _lengths(element: Element, length: float) -> tuple[float, float]:
     return _OF_LEAST * least, max(_OF_LEAST * least, most - _OF_LEAST * least)
 
 
-def _add_joint(root: etree._Element, name: str, kind: str, parent: str, child: str, axis: str) -> None:
+def _add_joint(
+    root: etree._Element, name: str, kind: str, parent: str, child: str, axis: str
+) -> etree._Element:
     joint = etree.SubElement(root, "joint", name=name, type=kind)
     etree.SubElement(joint, "parent", link=parent)
     etree.SubElement(joint, "child", link=child)
     etree.SubElement(joint, "axis", xyz=axis)
     if kind == "prismatic":
-        etree.SubElement(joint, "limit", lower="-1000", upper="1000", effort="0", velocity="1000")
+        limit_to(joint, -_FAR, _FAR)
+    return joint
 
 
 def _add_tube(link: etree._Element, radius: float, length: float, share: float) -> None:

@@ -177,7 +177,8 @@ def _cut(
     names: list[str] = []
     frame, axis = [], []
     for number, (child, station) in enumerate(frames):
-        names += add_moving(root, child, f"{name}/beam", Placement(np.eye(3), beam.centre(station)), axes)
+        at = Placement(np.eye(3), beam.centre(station))
+        names += add_moving(root, child, f"{name}/beam", at, float(beam.beam.length), axes)
         frame += [number] * len(axes)
         axis += [AXES.index(a) for a in axes]
     _hang_children(joints, description, name, beam, attach)
