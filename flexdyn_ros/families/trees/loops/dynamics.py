@@ -32,9 +32,10 @@ class Constrained:
 
     def __init__(self, M: np.ndarray, J: np.ndarray) -> None:
         self.J = J
-        self._L = np.linalg.cholesky(M)
-        self._W = np.linalg.solve(self._L, np.swapaxes(J, 1, 2))
-        G = np.swapaxes(self._W, 1, 2) @ self._W
+        root = np.linalg.inv(np.linalg.cholesky(M))
+        self._M_inverse = np.swapaxes(root, 1, 2) @ root
+        W = root @ np.swapaxes(J, 1, 2)
+        G = np.swapaxes(W, 1, 2) @ W
         values, self._vectors = np.linalg.eigh(G)
         largest = np.maximum(values[:, -1:], 1e-300) if values.shape[1] else values
         self._kept = values > CUT * largest
@@ -47,12 +48,12 @@ class Constrained:
 
     def free(self, force: np.ndarray) -> np.ndarray:
         """M^-1 force (N, nv, ...)."""
-        return np.linalg.solve(np.swapaxes(self._L, 1, 2), np.linalg.solve(self._L, force))
+        return np.asarray(self._M_inverse @ force)
 
     def pseudo(self, c: np.ndarray) -> np.ndarray:
         """G^+ c (N, m, k)."""
         turned = np.swapaxes(self._vectors, 1, 2) @ c
-        return self._vectors @ (self._inverse[..., None] * turned)
+        return np.asarray(self._vectors @ (self._inverse[..., None] * turned))
 
     def solve(self, force: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations (N, nv, k) and multipliers (N, m, k) of M a = force + J' lam, J a = target."""
@@ -68,7 +69,8 @@ class Constrained:
     def __call__(self, force: np.ndarray, bias: np.ndarray) -> Solution:
         """Accelerations under forces (N, nv), with dJ/dt v = bias (N, m)."""
         a_free = self.free(force[..., None])
-        a, lam = self.solve(force[..., None], -bias[..., None])
+        lam = self.pseudo(-bias[..., None] - self.J @ a_free)
+        a = a_free + self.free(np.swapaxes(self.J, 1, 2) @ lam)
         missed = np.abs((self.J @ a)[..., 0] + bias).max(axis=1, initial=0.0)
         sizes = np.abs(self.J) @ np.abs(a_free)
         scale = np.maximum((sizes[..., 0] + np.abs(bias)).max(axis=1, initial=0.0), 1e-300)

@@ -10,11 +10,13 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.description.elements.loops import Loop
+from flexdyn_ros.families.trees.loops.kernels.closures import closures
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.kernels import residual as at
 from flexdyn_ros.multibody.constraints.loop import ROWS, loops_of, place_of_loop, triad
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.numerics.algebra.placement import Placement, cross_matrices
+from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.stations import section_of
 from flexdyn_ros.robot.verbs import Robot
 
@@ -86,14 +88,15 @@ def _mount_of(record: Loop, which: str, tree: RigidTree) -> Mount:
 class Closure(NamedTuple):
     """Loops at N states: residuals, their rates and what accelerations J a lack to their second derivative
     (N, m), J (N, m, nv); lines (N, m, 12): each row by the twists (angular; linear) of base and end;
-    poses (N, n, 2, 4, 4) of the constraint frames of n loops."""
+    turns (N, n, 2, 3, 3): axes of the constraint frames of n
+    loops."""
 
     residual: np.ndarray
     rate: np.ndarray
     bias: np.ndarray
     J: np.ndarray
     lines: np.ndarray
-    poses: np.ndarray
+    turns: np.ndarray
 
 
 class Geometry:
@@ -103,56 +106,38 @@ class Geometry:
         self.robot, self.loops = robot, tuple(loops)
         self.kinds = np.array([kind for loop in loops for kind in loop.rows], dtype=np.int64)
         #: number of the loop of each row
-        self.loop_of = np.array([i for i, loop in enumerate(loops) for _ in loop.rows], dtype=np.intp)
+        self.loop_of = np.array([i for i, loop in enumerate(loops) for _ in loop.rows], dtype=np.int64)
         self.lengths = np.array([loops[i].record.length or 0.0 for i in self.loop_of])
         mounts = [mount for loop in loops for mount in (loop.base, loop.end)]
         self._names = list(dict.fromkeys(m.frame for m in mounts if m.frame is not None))
-        # behind the frames of the tree stands the world
         places = {name: i for i, name in enumerate(self._names)}
-        self._places = np.array([places.get(m.frame, len(places)) for m in mounts], dtype=np.intp)  # type: ignore[arg-type]
-        self._turns = np.array([m.placement.R for m in mounts])
-        self._offsets = np.array([m.placement.p for m in mounts])
+        self._places = np.array([places.get(m.frame or "", -1) for m in mounts], dtype=np.int64)
+        self._placements = np.array([m.placement.flat() for m in mounts])
 
     def at(self, q: np.ndarray, v: np.ndarray) -> Closure:
-        """At rows of q (N, nq) and v (N, nv)."""
+        """At rows of q (N, nq) and v (N, nv), which are good."""
         robot, count, k, nv = self.robot, len(q), len(self._names), self.robot.nv
-        poses = np.broadcast_to(np.eye(4), (count, k + 1, 4, 4)).copy()
-        J = np.zeros((count, k + 1, 6, nv))
-        gamma = np.zeros((count, k + 1, 6))
-        if k:
-            poses[:, :k] = robot.frames(q, self._names)
-            J[:, :k] = robot.jacobian(q, self._names)
-            gamma[:, :k] = robot.frame_acceleration(q, v, np.zeros_like(v), self._names)
-        poses, J, gamma = (x[:, self._places] for x in (poses, J, gamma))
-        R, origin = poses[..., :3, :3], poses[..., :3, 3]
-        o = np.einsum("neij,ej->nei", R, self._offsets)
-        out = cross_matrices(o.reshape(-1, 3)).reshape(*o.shape, 3)
-        J[:, :, 3:] -= out @ J[:, :, :3]
-        twist = np.einsum("neij,nj->nei", J, v)
-        w = twist[..., :3]
-        gamma[..., 3:] += np.cross(gamma[..., :3], o) + np.cross(w, np.cross(w, o))
-        own = np.zeros_like(poses)
-        own[..., :3, :3], own[..., :3, 3], own[..., 3, 3] = R @ self._turns, origin + o, 1.0
-        motion = np.concatenate(
-            [own[..., :3, 3], own[..., :3, :3].reshape(count, -1, 9), twist[..., 3:], w], axis=-1
-        ).reshape(count, -1, law.MOTION)
-        pick = np.ascontiguousarray
-        rows = np.empty((count, self.kinds.size, at.ROW))
-        acceleration = pick(gamma.reshape(count, -1, law.ACCELERATION)[:, self.loop_of])
-        at.closed_rows(self.kinds, self.lengths, pick(motion[:, self.loop_of]), acceleration, rows)
-        lines = rows[..., at.LINE : at.LINE + 12]
-        both = J.reshape(count, -1, 12, nv)
-        jacobian = np.zeros((count, self.kinds.size, nv))
-        for i in range(len(self.loops)):
-            mine = self.loop_of == i
-            jacobian[:, mine] = lines[:, mine] @ both[:, i]
+        poses, J, gamma = np.empty((count, k, 4, 4)), np.empty((count, k, 6, nv)), np.empty((count, k, 6))
+        place = Rows({"q": (q, robot.nq)})
+        robot.functions.frames_rows(place, self._names, poses)
+        robot.functions.jacobians_rows(place, self._names, J)
+        gamma[...] = robot.functions.jacobian_rates_rows(
+            Rows({"q": (q, robot.nq), "v": (v, nv)}), self._names
+        )
+        mounted = np.empty((count, 2 * len(self.loops) * law.FRAME))
+        rows, jacobian = np.empty((count, self.kinds.size, at.ROW)), np.empty((count, self.kinds.size, nv))
+        closures(
+            self._places, self._placements, self.kinds, self.lengths, self.loop_of,
+            poses, J, gamma, np.ascontiguousarray(v), mounted, rows, jacobian,
+        )  # fmt: skip
+        frames = mounted.reshape(count, -1, 2, law.FRAME)
         return Closure(
             rows[..., at.VALUE],
             rows[..., at.RATE],
             rows[..., at.SECOND],
             jacobian,
-            lines,
-            own.reshape(count, -1, 2, 4, 4),
+            rows[..., at.LINE : at.LINE + 12],
+            frames[..., law.ROTATION : law.ROTATION + 9].reshape(*frames.shape[:-1], 3, 3),
         )
 
     def to_assemble(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +154,7 @@ class Geometry:
             rows = np.flatnonzero((self.loop_of == i) & np.isin(self.kinds, _RHO))
             if not rows.size:
                 continue
-            R1, R2 = found.poses[0, i, :, :3, :3]
+            R1, R2 = found.turns[0, i]
             t = rotation_vector(R1.T @ R2)
             E = 0.5 * (np.trace(R1.T @ R2) * np.eye(3) - R1.T @ R2)
             # rows of J are E R1' (Jw2 - Jw1)
@@ -182,9 +167,9 @@ class Geometry:
     def wrong_root(self, q: np.ndarray) -> tuple[int, str] | None:
         """The loop whose rows vanish at q where its joint is the other way round, and how; None where all are
         right."""
-        poses = self.at(q[None], np.zeros((1, self.robot.nv))).poses[0]
+        turns = self.at(q[None], np.zeros((1, self.robot.nv))).turns[0]
         for i, loop in enumerate(self.loops):
-            Q = poses[i, 0, :3, :3].T @ poses[i, 1, :3, :3]
+            Q = turns[i, 0].T @ turns[i, 1]
             if at.K1 in loop.rows and Q[2, 2] < 0.0:
                 return i, "its axes are opposed"
             if at.RHO1 in loop.rows and np.linalg.norm(rotation_vector(Q)) > 0.5 * np.pi:

@@ -29,7 +29,7 @@ from flexdyn_ros.multibody.elements.kernels.law import (
     VELOCITY,
 )
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, turn, unturn
-from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 #: kinds of rows: distances along the axes of the base, the axis of the end across and along these (K2 is
@@ -39,8 +39,6 @@ D1, D2, D3, K2, K1, K3, RHO1, RHO2, RHO3, ELL = range(10)
 #: numbers of a row: residual, rate, second derivative without accelerations, L (12), all of it
 VALUE, RATE, QUADRATIC, LINE, SECOND = 0, 1, 2, 3, 15
 ROW = 16
-
-_V, _M, _C = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 
 
 @kernel
@@ -151,13 +149,3 @@ def _rotation_row(kind, r1, r2, wx, wy, wz, gx, gy, gz, row):
         fx, fy, fz = -0.5 * p6, -0.5 * p7, 0.5 * (slope - p8)
     row[QUADRATIC] = fx * sx + fy * sy + fz * sz - ex * hx - ey * hy - ez * hz
     return turn(r1, ex, ey, ez)
-
-
-@entry(f"int64(int64[::1], {_V}, {_C}, {_C}, {_C})", nogil=True)
-def closed_rows(kinds, lengths, motion, acceleration, rows):
-    """Rows (N, m, ROW) of m kinds with lengths (m,) from motions (N, m, MOTION) and accelerations (N, m,
-    ACCELERATION)."""
-    for s in range(rows.shape[0]):
-        for i in range(rows.shape[1]):
-            closed_row(kinds[i], lengths[i], motion[s, i], acceleration[s, i], rows[s, i])
-    return 0
