@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def refuse_mixtures(description: RobotDescription) -> None:
     """DescriptionError for what stands between frames of trees, in robots of another kind."""
     refuse_elements(description)
-    refuse_loops(description, f"in a robot of kind {description.kind}")
+    if description.extras:
+        refuse_loops(description, f"in a robot of kind {description.kind}")
 
 
 @dataclass(frozen=True)

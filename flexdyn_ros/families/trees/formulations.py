@@ -3,6 +3,8 @@ them can compute is refused (docs/limitations.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.families.trees.layers import Layer
@@ -24,6 +26,13 @@ def refuse_mixtures(description: RobotDescription) -> None:
             message = f"a {taken[record.name]} has this name"
             place_of(description, kind, record).fail(message, "name", record.name, "a name of its own")
         taken[record.name] = rule_of(kind.record).name
+    if description.extras:
+        _refuse_loops_beside(description, taken)
+
+
+def _refuse_loops_beside(description: RobotDescription, taken: Mapping[str, str]) -> None:
+    """DescriptionError for loops that do not go with the rest, or have a name that is taken."""
+    method = description.formulation.method
     if method != "articulated":
         refuse_loops(description, f"beside the method {method}")
     if description.wheels:
@@ -44,7 +53,7 @@ def tree_functions(description: RobotDescription) -> TreeFunctions:
         from flexdyn_ros.families.trees.elements.layer import Elements
 
         layers += (Elements,)
-    if loops_of(description):
+    if description.extras and loops_of(description):
         from flexdyn_ros.families.trees.loops.layer import Loops
 
         layers += (Loops,)
