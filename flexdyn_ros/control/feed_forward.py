@@ -22,6 +22,7 @@ def actuator_motion(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndar
 
 def actuator_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Effective inertia (nu, nu) at the actuators, (B^T M^-1 B)^-1 (Khatib), for the rates B^T v."""
+    robot.functions.refuse("actuator_inertia")
     B = robot.actuation_matrix(q)
     inertia: np.ndarray = np.linalg.inv(B.T @ np.linalg.solve(robot.mass_matrix(q), B))
     return inertia
@@ -61,6 +62,7 @@ class FeedForward:
         feed_forward: str = "full",
         lead: float = 0.0,
     ) -> None:
+        robot.functions.refuse("FeedForward")
         if robot.nu != robot.nv or (not robot.legs and not all(c.actuated for c in robot.coordinates)):
             free = [c.name for c in robot.coordinates if not c.actuated]
             raise UnsupportedError(

@@ -107,6 +107,7 @@ def computed_torque(
     DimensionError
         For arrays of the wrong length.
     """
+    robot.functions.refuse("computed_torque")
     w, zeta = gains(robot, frequency, "frequency"), gains(robot, damping_ratio, "damping_ratio")
     reference = reference_of(robot, target)
     unactuated = "given" if all(c.actuated for c in robot.coordinates) else "free"

@@ -38,6 +38,7 @@ def closed_loop_modes(
     tau : (nu,) array, optional
         Efforts that hold the robot at q.
     """
+    robot.functions.refuse("closed_loop_modes")
     actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
     P, D = gains(robot, stiffness, "stiffness") * actuated, gains(robot, damping, "damping") * actuated
     A, B = robot.linearize(q, np.zeros(robot.nv), tau)

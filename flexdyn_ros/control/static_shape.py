@@ -26,6 +26,7 @@ class StaticShape:
     """
 
     def __init__(self, robot: Robot) -> None:
+        robot.functions.refuse("the shape at rest of a control law")
         self.robot = robot
         self._rest = np.zeros(robot.nv)
         q = robot.neutral()

@@ -111,7 +111,10 @@ class _Reader:
     def _refuse(self) -> None:
         d = self.description
         flexible = d.formulation.flexible and (d.flexible_links or any(j.elasticity for j in d.joints))
-        if d.platform is not None or d.sections or d.wheels or d.extras or flexible:
+        if d.extras:
+            tags = ", ".join(f"<{tag}>" for tag in d.extras)
+            raise UnsupportedError(f"closed forms are derived for trees alone; '{d.name}' has {tags}")
+        if d.platform is not None or d.sections or d.wheels or flexible:
             raise UnsupportedError(
                 f"closed forms are derived for rigid trees, and '{d.name}' is none: derive its rigid twin, "
                 "with --rigid in a terminal, or loaded with options={'formulation.flexible': False}"

@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
+from flexdyn_ros.multibody.constraints.loop import refuse_loops
 from flexdyn_ros.multibody.elements.registry import refuse_elements
 from flexdyn_ros.multibody.links.registry import refuse_links
 
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
+
+
+def refuse_mixtures(description: RobotDescription) -> None:
+    """DescriptionError for what stands between frames of trees, and for their links, in robots of another
+    kind."""
+    refuse_elements(description)
+    refuse_links(description)
+    if description.extras:
+        refuse_loops(description, f"in a robot of kind {description.kind}")
 
 
 @dataclass(frozen=True)
@@ -72,11 +82,6 @@ def _no_appearance(description: RobotDescription) -> Appearance:
     return Appearance()
 
 
-def _refuse_parts(description: RobotDescription) -> None:
-    refuse_elements(description)
-    refuse_links(description)
-
-
 def _expand_joints(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
     """The joints of the URDF alone."""
     return joints_of_the_urdf(robot)
@@ -112,7 +117,7 @@ class Family:
         Whether it is driven joint by joint.
     refuse : callable (description) -> None
         DescriptionError for what the description holds and robots of the family cannot have: springs,
-        dampers, cylinders and deforming links, unless the family says otherwise.
+        dampers, cylinders, deforming links and loops, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """
@@ -127,5 +132,5 @@ class Family:
     rviz: Callable[[RobotDescription], str] = lambda description: "tree"
     controller: str = "pd_controller"
     joint_driven: bool = True
-    refuse: Callable[[RobotDescription], None] = _refuse_parts
+    refuse: Callable[[RobotDescription], None] = refuse_mixtures
     parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()

@@ -140,6 +140,7 @@ def batch_of(task: str, num_envs: int = 1, **options: object) -> BatchEnvironmen
 
 def _task_of(task: Task | str) -> Task:
     if isinstance(task, Task):
+        task.robot.functions.refuse("gym")
         return task
     if task not in TASKS:
         raise UnknownNameError("task", task, TASKS)

@@ -129,6 +129,7 @@ def base_parameters(
     UnknownNameError
         For a pattern that fits no parameter.
     """
+    robot.functions.refuse("base_parameters")
     model = linear_model(robot)
     chosen = chosen_parameters(robot, model, parameters)
     count = SAMPLES * len(chosen) if samples is None else int(samples)

@@ -150,6 +150,7 @@ def excite(
         If no motion within the limits was found.
     DimensionError, UnknownNameError, UnsupportedError
     """
+    robot.functions.refuse("excite")
     UnknownNameError.check("criterion", criterion, CRITERIA)
     began = perf_counter()
     joints = _joints(robot)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: see `FamilyFunctions.reactions_in`
 ChosenReactions = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-__all__ = ["ChosenReactions", "FamilyFunctions"]
+__all__ = ["ChosenReactions", "FamilyFunctions", "add_turn_errors"]
 
 
 class FamilyFunctions(ABC):
@@ -81,6 +81,8 @@ class FamilyFunctions(ABC):
     singles: Mapping[str, Callable[[], tuple[Callable[..., int], int]]] = MappingProxyType({})
     #: where rows of the table were replaced, what did so, and the robot of which it did
     origin: tuple[Callable[[Any], Any], RobotInterface] | None = None
+    #: `project` moves states
+    is_constrained = False
     #: points that touch the ground and may leave it
     contacts: Contacts | None = None
     #: the robot over these functions; set when it is made
@@ -205,6 +207,18 @@ class FamilyFunctions(ABC):
     def check_start(self, q: np.ndarray) -> str:
         """What to warn of a start (nq,) of a run; StateError where the mechanism cannot have it."""
         return ""
+
+    def refuse(self, what: str) -> None:  # noqa: B027 - most robots refuse nothing
+        """UnsupportedError if this robot has no such method, export or use."""
+
+    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A state (nq,), (nv,) after a step, moved onto what constrains the robot."""
+        return q, v
+
+    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
+        """`forward_dynamics` of states within a step, which may lie off constraints by the error of the
+        step."""
+        return self.robot.forward_dynamics(*state, **more)
 
     def remarks(self, v: np.ndarray) -> list[str]:
         """What is doubtful about a run with these velocities (n, nv), a sentence each."""
@@ -456,7 +470,7 @@ class FamilyFunctions(ABC):
         M[singular] = np.eye(nv)
         A, B = np.zeros((rows.count, 2 * nv, 2 * nv)), np.zeros((rows.count, 2 * nv, nu))
         A[:, :nv, nv:] = np.eye(nv)
-        _add_turn_errors(self.free_twists, motion["v"], A)
+        add_turn_errors(self.free_twists, motion["v"], A)
         free = np.flatnonzero(~(self.prescribed | locked))
         inverse = np.zeros_like(M)
         inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
@@ -499,7 +513,7 @@ class FamilyFunctions(ABC):
         return found._replace(tau=np.concatenate([found.tau, beside])) if beside.size else found
 
 
-def _add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
+def add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
     """Rates w x dq of the small turns of free bodies, in A (count, 2 nv, 2 nv)."""
     for i in twists:
         w = v[:, i : i + 3]

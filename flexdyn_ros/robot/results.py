@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = [
     "BiasTerms", "Contacts", "CylinderStates", "Deflection", "ElementStates", "Energy", "Equilibrium",
-    "ForwardDerivatives", "Linearization", "Loads", "Modes", "PositionLimits",
+    "ForwardDerivatives", "Linearization", "Loads", "LoopReactions", "Modes", "PositionLimits",
 ]  # fmt: skip
 
 
@@ -216,3 +216,16 @@ class CylinderStates(NamedTuple):
     rate: np.ndarray
     stroke: np.ndarray
     force_limits: np.ndarray
+
+
+class LoopReactions(NamedTuple):
+    """Forces of closed loops on their `end`, at its constraint frame, world axes.
+
+    force, moment (..., nl, 3) [N, N m], in the order of `Robot.loops`; the opposite acts on `base` at the
+    same point. determinate (..., rows): whether the component along a row of the loops is determined; of
+    redundant rows the solution of least norm is given, in which 1 rad counts as 1 m.
+    """
+
+    force: np.ndarray
+    moment: np.ndarray
+    determinate: np.ndarray

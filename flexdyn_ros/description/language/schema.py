@@ -11,6 +11,7 @@ from flexdyn_ros.description.elements.joint_types import JointType
 from flexdyn_ros.description.elements.joints import DryFriction, JointElasticity, JointSpring, Rotor, Section
 from flexdyn_ros.description.elements.lines import LINES
 from flexdyn_ros.description.elements.links import FlexibleLink
+from flexdyn_ros.description.elements.loops import LOOPS
 from flexdyn_ros.description.elements.platforms import Platform
 from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
@@ -20,7 +21,7 @@ VERSION = "1"
 #: what stands beside the elements of the whole robot in YAML
 YAML_KEYS = ("links", "joints", "version")
 
-_OF_ROBOT = (Gravity, Base, Formulation, Wheel, Road, Drive, Platform, *LINES)
+_OF_ROBOT = (Gravity, Base, Formulation, Wheel, Road, Drive, Platform, *LINES, *LOOPS)
 _OF_JOINT = (Rotor, JointElasticity, JointSpring, DryFriction, Section, JointType)
 ROBOT = Element("robot", "the whole robot", children=[rule_of(record) for record in _OF_ROBOT])
 LINK = rule_of(FlexibleLink)
@@ -71,7 +72,7 @@ def remove_element(record: type) -> None:
 
 def named_elements() -> tuple[Element, ...]:
     """Elements whose records are in `RobotDescription.extras`: those between frames, and those added."""
-    return (*map(rule_of, LINES), *_added)
+    return (*map(rule_of, LINES), *map(rule_of, LOOPS), *_added)
 
 
 def added_elements() -> tuple[Element, ...]:

@@ -126,6 +126,7 @@ def controller_fmu(
 
 
 def _check_actuators(robot: Robot) -> None:
+    robot.functions.refuse("an FMU of a controller")
     free = [c.name for c in robot.coordinates if not c.actuated]
     if free or robot.nq != robot.nv or not robot.motion or not robot.motion.drives_coordinates:
         without = f"{free[0]!r} has" if free else "coordinates have"

@@ -165,6 +165,7 @@ class Equations:
     """
 
     def __init__(self, robot: Robot, parameters: Sequence[str] = ()) -> None:
+        robot.functions.refuse("an export of equations (C, FMU, CasADi, specialized)")
         if robot.nv == 0:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no joint that moves: there are no equations to export"

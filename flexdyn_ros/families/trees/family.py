@@ -45,6 +45,10 @@ def check_bending(robot: Robot) -> Findings:
         from flexdyn_ros.families.trees.elements.checks import held_by_springs, notes_of_elements
 
         found = found._replace(notes=found.notes + notes_of_elements(robot), held=held_by_springs(robot))
+    if robot.functions.is_constrained:
+        from flexdyn_ros.families.trees.loops.checks import notes_of_loops
+
+        found = found._replace(notes=found.notes + notes_of_loops(robot))
     return found
 
 

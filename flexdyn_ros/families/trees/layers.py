@@ -68,6 +68,10 @@ class Layer:
     driven: tuple[Coordinate, ...] = ()
     #: points that touch the ground
     contacts: Contacts | None = None
+    #: `project` moves states
+    is_constraint = False
+    #: steps in time have compiled functions
+    has_steps = True
 
     # ---- before the tree is there ----
 
@@ -125,6 +129,17 @@ class Layer:
 
     def refuse(self, verb: str) -> None:
         """UnsupportedError if there is no such verb with this layer."""
+
+    def refuse_at(self, q: np.ndarray) -> None:
+        """DescriptionError if the layer cannot be as it is at the neutral pose (nq,)."""
+
+    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `FamilyFunctions.project`."""
+        return q, v
+
+    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
+        """See `FamilyFunctions.stage_dynamics`; None: as that of the robot."""
+        return None
 
     def takes_given(self, given: np.ndarray) -> bool:
         """Whether the compiled functions take accelerations that are given, marked in (nv,)."""

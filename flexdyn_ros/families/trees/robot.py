@@ -108,6 +108,8 @@ class TreeFunctions(EntryFunctions):
             self.table, self.packed = self.bending.table, self.bending.packed
         self.address = self.packed.address
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
+        #: the neutral pose; loops say another one
+        self.home = self.tree.neutral
         self.kind = next((layer.kind for layer in layers if layer.kind), self.kind)
         self.begins_at_zero = any(layer.begins_at_zero for layer in layers)
         self.layers: tuple[Layer, ...] = ()
@@ -198,9 +200,9 @@ class TreeFunctions(EntryFunctions):
         """The tips of the flexible links."""
         return () if self.bending is None else self.bending.tips
 
-    def motion(self) -> Motion:
-        """What fixed compiled steps need."""
-        return self.motion_within(None)
+    def motion(self) -> Motion | None:
+        """What fixed compiled steps need; None with layers that have none."""
+        return self.motion_within(None) if all(layer.has_steps for layer in self.layers) else None
 
     def motion_within(self, outer: Layer | None) -> Motion:
         """What they need of the tree and the layers within one of them; None: all."""
@@ -254,6 +256,25 @@ class TreeFunctions(EntryFunctions):
     def contacts(self) -> Contacts | None:  # type: ignore[override]
         """Those of the layer that has some."""
         return next((layer.contacts for layer in self.layers if layer.contacts), None)
+
+    def refuse(self, verb: str) -> None:
+        for layer in self.layers:
+            layer.refuse(verb)
+
+    @property
+    def is_constrained(self) -> bool:  # type: ignore[override]
+        return any(layer.is_constraint for layer in self.layers)
+
+    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        for layer in self.layers:
+            q, v = layer.project(q, v)
+        return q, v
+
+    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.stage_dynamics(*state, **more)) is not None:
+                return found
+        return super().stage_dynamics(*state, **more)
 
     def remarks(self, v: np.ndarray) -> list[str]:
         return [text for layer in self.layers for text in layer.remarks(v)]
@@ -317,8 +338,9 @@ class TreeFunctions(EntryFunctions):
         return TreeRegressor(self, self.tree)
 
     def neutral(self) -> np.ndarray:
-        """Zero position (nq,), unit quaternions; may lie outside limits."""
-        return self.tree.neutral.copy()
+        """Zero position (nq,), unit quaternions; with loops the closed pose near `<assembly start>`. May lie
+        outside limits."""
+        return self.home.copy()
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,): joints within their limits (without, or beyond 1000 rad or m: within pi or 1 m),
@@ -396,6 +418,8 @@ class TreeFunctions(EntryFunctions):
         return None
 
     def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
+        if joints and self.is_constrained:
+            self.refuse("joint_reactions")
         if any(layer.hides_reactions for layer in self.layers):
             return super().reactions_in(joints)
         from flexdyn_ros.families.trees.reactions import JointWrenches
@@ -422,8 +446,7 @@ class TreeFunctions(EntryFunctions):
         UnsupportedError
             On wheels (their planar methods have `constraint_forces`), and with affine section frames.
         """
-        for layer in self.layers:
-            layer.refuse("joint_reactions")
+        self.refuse("joint_reactions")
         return self.seeing(wrenches or ())._loosened.reactions(q, v, a, wrenches, tau)
 
     def loads_rows(

@@ -123,6 +123,7 @@ def fit_linear(
         Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, two
         joints whose columns fit far better exchanged, and without consistent of bodies that cannot be.
     """
+    robot.functions.refuse("fit_linear")
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
     motions = [motion_of(robot, m, cutoff) for m in measurements]
@@ -272,6 +273,7 @@ def predicted_efforts(robot: Robot | Identified, data: object, *, cutoff: float 
     `fit_linear`. Of an `Identified` with the offsets and asymmetries that were found."""
     values = robot.values if isinstance(robot, Identified) else {}
     robot = robot.robot if isinstance(robot, Identified) else robot
+    robot.functions.refuse("predicted_efforts")
     added = Added.among(robot, values)
     numbers = np.array([values[p.name] for p in added.parameters])
     motions = [motion_of(robot, m, cutoff) for m in measurements_of(robot, data)]
@@ -301,6 +303,7 @@ def cross_validation(robot: Robot, data: object, **options: Any) -> tuple[HeldOu
     StateError
         For a single measurement, and as `fit_linear` does.
     """
+    robot.functions.refuse("cross_validation")
     every = measurements_of(robot, data)
     if len(every) < 2:
         raise StateError("cross-validation takes at least two measurements, one is left out each time")

@@ -108,6 +108,7 @@ def fit_output(
         Of doubtful data, columns that fit far better exchanged or with the opposite sign, numbers that the
         data cannot tell apart, residuals that are not white.
     """
+    robot.functions.refuse("fit_output")
     tables = (modes,) if isinstance(modes, ModalTable) else tuple(modes)
     measurements = () if _is_empty(data) and tables else measurements_of(robot, data)
     doubtful = (*refuse(robot, measurements), *exchanged_columns(robot, measurements))
@@ -158,6 +159,7 @@ def predicted_outputs(
     """
     values = robot.values if isinstance(robot, Identified) else {}
     robot = robot.robot if isinstance(robot, Identified) else robot
+    robot.functions.refuse("predicted_outputs")
     measurements = measurements_of(robot, data)
     refuse(robot, measurements)
     experiments = _experiments(robot, measurements, outputs, dt, method, initial, inputs)

@@ -48,6 +48,7 @@ def sampled_growth(
     ------
     StateError
     """
+    robot.functions.refuse("sampled_growth")
     if not (np.isfinite(period) and period > 0.0 and 0.0 <= delay <= period):
         raise StateError(
             f"period is {period} s and delay {delay} s, expected 0 <= delay <= period, 0 < period"
@@ -85,6 +86,7 @@ def sudden_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 def _effective_inertia(robot: Robot, q: np.ndarray, free: list[int]) -> np.ndarray:
+    robot.functions.refuse("the inertia of joints")
     M = robot.mass_matrix(q)[np.ix_(free, free)]
     inertia = np.zeros(robot.nv)
     inertia[free] = 1.0 / np.diagonal(np.linalg.inv(M))

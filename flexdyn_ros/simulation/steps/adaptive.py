@@ -67,6 +67,11 @@ class _System:
             q[k : k + 4] /= np.linalg.norm(q[k : k + 4])
         return q, v
 
+    def project(self, y: np.ndarray) -> np.ndarray:
+        """y with its state moved onto the constraints of the robot."""
+        q, v = self.robot.functions.project(*self.state(y))
+        return np.concatenate([q, v, y[-2:]])
+
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
         """dy/dt; NaN where the dynamics has no answer, so that the integrator takes a smaller step."""
         if self.plan.method != "lsoda":
@@ -166,6 +171,8 @@ def _run(
     from scipy.integrate import solve_ivp
 
     plan = system.plan
+    if plan.robot.functions.is_constrained:
+        return _run_projected(system, record, first, end, y), None
     samples = plan.samples[(plan.samples > first) & (plan.samples <= end)]
     wanted = np.unique(np.append(plan.times[samples], plan.times[end]))
     method: Any = ADAPTIVE[plan.method]
@@ -204,6 +211,39 @@ def _run(
             _write(system, record, ended.time, at)
         return at, ended
     return rows[-1], None
+
+
+def _run_projected(system: _System, record: Record, first: int, end: int, y: np.ndarray) -> np.ndarray:
+    """As `_run`, of a robot with constraints: the state is moved onto them after each accepted step, and at
+    samples. Methods of one step only, which do not remember states before."""
+    from scipy import integrate
+
+    plan, times = system.plan, system.plan.times
+    kinds: Any = {"dop853": integrate.DOP853, "radau": integrate.Radau}
+    if plan.method not in kinds:
+        plan.robot.functions.refuse(f"the method {plan.method}")
+    if plan.watches:
+        plan.robot.functions.refuse("events of methods with error control")
+    samples = times[plan.samples[(plan.samples > first) & (plan.samples <= end)]]
+    solver = kinds[plan.method](
+        system.derivative, times[first], y, times[end], rtol=plan.rtol, atol=system.atol
+    )
+    done, diverged = 0, system.divergence()
+    while solver.status == "running":
+        text = solver.step()
+        if solver.status == "failed" or not np.isfinite(solver.y).all():
+            raise record.failure(text or FAILURES[NOT_FINITE], plan.method)
+        if diverged(solver.t, solver.y) > 0.0:
+            raise record.failure(FAILURES[DIVERGED], plan.method)
+        passed = int(np.searchsorted(samples, solver.t, side="right"))
+        if passed > done:
+            between = solver.dense_output()
+            for t in samples[done:passed]:
+                _write(system, record, t, system.project(between(t)))
+            done = passed
+        solver.y = system.project(solver.y)
+        solver.f = system.derivative(solver.t, solver.y)
+    return np.asarray(solver.y)
 
 
 def _collect_events(system: _System, record: Record, solution: Any) -> Event | None:

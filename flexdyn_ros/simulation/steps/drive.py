@@ -95,6 +95,7 @@ def imposed_of(robot: Robot, prescribed: Any) -> tuple[Callable[[float], Any] | 
     """
     if not isinstance(prescribed, Mapping):
         return prescribed, None
+    robot.functions.refuse("a prescribed motion")
     motion = robot.motion
     joints = {c.name: c for c in robot.coordinates if c.kind in ("joint", "motor") and c.q_index >= 0}
     driven = [c.name for c in robot.coordinates if c.prescribed]

@@ -63,6 +63,7 @@ class VerbRates:
 
     def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
         if limits == "spring":
+            robot.functions.refuse("limits='spring'")
             raise UnsupportedError(f"robots of kind '{robot.kind}' have no soft stops yet; kind 'tree' has")
         self._robot = robot
         self._tau = np.zeros(robot.nu)
@@ -88,7 +89,7 @@ class VerbRates:
         """See `CompiledRates`."""
         robot = self._robot
         tau = np.clip(self._tau, -self._ceiling, self._ceiling)
-        a = robot.forward_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
+        a = robot.functions.stage_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
         if self._given:
             tau = robot.inverse_dynamics(q, v, a, self._wrenches or None)
         work = float(v @ (robot.actuation_matrix(q) @ tau))

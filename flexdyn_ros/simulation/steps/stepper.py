@@ -131,6 +131,7 @@ class Stepper:
         saturate: bool = False,
     ) -> None:
         motion = robot.motion
+        robot.functions.refuse("Stepper")
         if motion is None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no compiled steps with this formulation; flexdyn_ros.simulate "

@@ -91,6 +91,11 @@ class VerbStepper:
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             self.message = "the state is not finite"
             return NOT_FINITE
+        try:
+            q, v = self.robot.functions.project(q, v)
+        except FlexdynError as error:
+            self.message = str(error)
+            return NOT_FINITE
         self.q, self.v, self.effort = q, v, effort
         self.work += work
         self.dissipated += dissipated

@@ -22,6 +22,7 @@ from flexdyn_ros.families.trees.elements.model import (
 )
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -70,9 +71,13 @@ class Elements(Layer):
         functions.address = self.packed.address
         if self.driven:
             functions.observed = functions.observed | {*verbs.driven}
-        if not functions.is_loose and not functions.changes:
-            refuse_lengths(functions.description, self.elements, self.packed.coordinates(functions.neutral()))
-            functions.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
+        # loops say what the neutral pose is
+        if not (functions.is_loose or functions.changes or loops_of(functions.description)):
+            self.refuse_at(functions.neutral())
+
+    def refuse_at(self, q: np.ndarray) -> None:
+        refuse_lengths(self.functions.description, self.elements, self.packed.coordinates(q))
+        self.functions.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----
 

@@ -126,7 +126,7 @@ def refuse_lengths(
 ) -> None:
     """DescriptionError for an element that cannot be as it is where all coordinates are zero."""
     for element, value in zip(elements, coordinates, strict=True):
-        error = _wrong_length(description, element, float(value), "all coordinates are zero")
+        error = _wrong_length(description, element, float(value), "the robot is neutral")
         if error is not None:
             raise error
 

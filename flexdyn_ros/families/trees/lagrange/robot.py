@@ -191,7 +191,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
 
     def motion(self) -> Motion:
         """What compiled steps need."""
-        return lagrange_motion(super().motion(), self.address, self.path.model, _NO_MOMENTS)
+        return lagrange_motion(self.motion_within(None), self.address, self.path.model, _NO_MOMENTS)
 
     def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         found = [self._frames.point(self.frame(name)) for name in names]

@@ -1,0 +1,1 @@
+"""Closed loops of trees: assembly, constrained dynamics, small motions."""

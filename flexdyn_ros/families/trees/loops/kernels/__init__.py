@@ -1,0 +1,1 @@
+"""Compiled closures: loops from the motion of the frames that carry them."""

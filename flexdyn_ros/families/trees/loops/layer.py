@@ -1,0 +1,82 @@
+"""Closed loops around the functions of a tree: a layer that replaces the methods in which loops count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.families.trees.layers import Layer
+from flexdyn_ros.families.trees.loops.closing import Closing
+from flexdyn_ros.families.trees.loops.forces import Forces
+from flexdyn_ros.families.trees.loops.geometry import placed_loops, stations_of
+from flexdyn_ros.families.trees.loops.vicinity import Vicinity
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+
+#: methods of a robot by the part that has them
+_OF_CLOSING = ("mobility", "loops", "loop_residual", "loop_jacobian", "assemble", "project", "random")
+_OF_FORCES = ("forward_dynamics", "inverse_dynamics", "loop_reactions")
+_OF_VICINITY = (
+    "linearize", "modes", "static_equilibrium", "inverse_dynamics_derivatives",
+    "forward_dynamics_parameter_derivatives",
+)  # fmt: skip
+#: those of the open tree: by the functions of a robot with loops, they would go through methods of these
+_OF_THE_OPEN_TREE = ("regressor", "coriolis_matrix")
+
+
+class Loops(Layer):
+    """The closed joints of a tree.
+
+        M a + h = B tau + J' lam + sum J_i' w_i,        J a + dJ/dt v = 0
+
+    Methods in which loops count take the place of those of the robot; all others are those of the open tree,
+    at any q. Outermost of all layers: what is within is the open robot, whose methods give M, h, the frames
+    and their Jacobians.
+    """
+
+    hides_reactions = by_mass_matrix = is_constraint = True
+    has_steps = False
+    offers = (*_OF_CLOSING, *_OF_FORCES, *_OF_VICINITY, *_OF_THE_OPEN_TREE)
+
+    @staticmethod
+    def sections(description: RobotDescription) -> tuple[str, ...]:
+        return stations_of(description)
+
+    @staticmethod
+    def driven_ends(description: RobotDescription, tree: RigidTree) -> list[tuple[int, int]]:
+        return [(loop.base.node, loop.end.node) for loop in placed_loops(description, tree)]
+
+    def __init__(self, functions: Any) -> None:
+        super().__init__(functions)
+        inner = functions.like(layers=functions.made_with, bare=functions.bare)
+        self.closing = closing = Closing(functions, inner)
+        self._forces = Forces(closing)
+        if functions.is_loose:
+            return
+        found = closing.close()
+        functions.home = found.q
+        if found.displaced:
+            functions.warnings += (
+                "the loops cannot be closed from the start as it is: the nearest closed pose of eight starts "
+                "displaced by up to 0.3 rad is taken; <assembly start=...> says where to begin",
+            )
+        if not functions.changes:
+            for layer in functions.layers:
+                layer.refuse_at(found.q)
+        parts = (
+            (closing, _OF_CLOSING),
+            (self._forces, _OF_FORCES),
+            (Vicinity(self._forces), _OF_VICINITY),
+            (closing.open, _OF_THE_OPEN_TREE),
+        )
+        vars(self).update({name: getattr(part, name) for part, names in parts for name in names})
+
+    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.closing.project(q, v)
+
+    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
+        return self._forces.stage_dynamics(*state, **more)
+
+    def refuse(self, verb: str) -> None:
+        raise self.closing.unsupported(verb)

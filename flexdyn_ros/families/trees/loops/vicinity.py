@@ -1,0 +1,118 @@
+"""Linear equations, modes and static equilibrium of a robot with loops: its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from flexdyn_ros.errors import DimensionError, StateError
+from flexdyn_ros.families.trees.loops.closing import OPEN
+from flexdyn_ros.families.trees.loops.forces import Forces
+from flexdyn_ros.families.trees.loops.small_motions import equilibrium, linearized, modes_with_loops
+from flexdyn_ros.robot.analysis.modes import chosen_coordinates
+from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.results import Equilibrium, Linearization, Modes
+from flexdyn_ros.robot.wrenches import rows_with_wrenches
+
+
+class Vicinity:
+    """Small motions about states of a robot with loops."""
+
+    def __init__(self, forces: Forces) -> None:
+        self.forces, self.closing = forces, forces.closing
+
+    def linearize(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+        *,
+        lock: Sequence[str] | str = (),
+    ) -> Linearization:
+        """A and B of `Robot.linearize`, in all coordinates: the derivative of `forward_dynamics`, off the
+        loops too. At an equilibrium A has two eigenvalues 0 for each independent row of the loops.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        UnsupportedError
+            With wrenches.
+        """
+        if wrenches:
+            raise self.closing.unsupported("linearize(wrenches=...)")
+        f = self.closing.functions
+        locked = chosen_coordinates(lock, f.coordinates, "lock")
+        held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
+        rows, found = self.forces.solve(q, v, tau, None, held, OPEN)
+        state = {name: rows.take(name) for name in ("q", "v", "tau")}
+        motion = {name: (x, x.shape[1]) for name, x in state.items()}
+        a = np.where(np.isfinite(found.a), found.a, 0.0)
+        slopes = self.closing.open.functions.slopes_rows(Rows({**motion, "a": (a, f.nv)}), None)
+        A, B = linearized(self.closing, state, found, locked, slopes)
+        kept = np.flatnonzero(np.tile(~locked, 2))
+        A, B = A[:, kept[:, None], kept], B[:, kept]
+        return Linearization(*(x.reshape(*rows.shape, *x.shape[1:]) for x in (A, B)))
+
+    def modes(self, q: np.ndarray, *, v: np.ndarray | None = None, lock: Sequence[str] | str = ()) -> Modes:
+        """Modes of vibration about rest at q (..., nq), on the motions that loops leave: as many as these.
+
+        The forces of loops are those under which the least efforts of all actuators, and of locked
+        coordinates, hold the robot.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+            StateError: the loops are open at q.
+        UnsupportedError
+            With v.
+        """
+        if v is not None:
+            raise self.closing.unsupported("modes(v=...)")
+        f = self.closing.functions
+        locked = chosen_coordinates(lock, f.coordinates, "lock") | f.prescribed
+        rows = Rows({"q": (q, f.nq)})
+        still = np.zeros((rows.count, f.nv))
+        if self.closing.refuse_open(self.closing.at(rows), still, (), OPEN).any():
+            raise StateError("the loops are open")
+        found = modes_with_loops(self.forces, rows.take("q"), locked)
+        return Modes(*(x.reshape((*rows.shape, *x.shape[1:]))[()] for x in found))
+
+    def static_equilibrium(
+        self,
+        q0: np.ndarray | None = None,
+        *,
+        hold: Sequence[str] | str = (),
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+    ) -> Equilibrium:
+        """Static equilibrium near q0 with closed loops; arguments as of `Robot.static_equilibrium`.
+
+        Held coordinates stay where they are in q0 when that has been closed, which does not move them.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, ConvergenceError
+        """
+        f = self.closing.functions
+        held = chosen_coordinates(hold, f.coordinates, "hold") | f.prescribed
+        tau = np.zeros(f.nu) if tau is None else tau
+        q0 = f.neutral() if q0 is None else q0
+        rows = rows_with_wrenches(wrenches, q0=(q0, f.nq), tau=(tau, f.nu))
+        if rows.shape:
+            raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
+        start, effort = rows.take("q0"), rows.take("tau")
+        f.check({"q": start, "tau": effort})
+        names = tuple(name for name, is_held in zip(f.v_names, held, strict=True) if is_held)
+        closed = self.closing.closed(start[0].copy(), self.closing.moves(names))
+        return equilibrium(self.closing, closed, effort[0], held, wrenches)
+
+    def inverse_dynamics_derivatives(self, *arguments: object, **more: object) -> NoReturn:
+        """UnsupportedError: not computed with loops yet."""
+        raise self.closing.unsupported("inverse_dynamics_derivatives")
+
+    def forward_dynamics_parameter_derivatives(self, *arguments: object, **more: object) -> NoReturn:
+        """UnsupportedError: not computed with loops yet."""
+        raise self.closing.unsupported("forward_dynamics_parameter_derivatives")

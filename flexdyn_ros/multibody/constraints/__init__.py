@@ -1,0 +1,1 @@
+"""Constraints between frames: closed joints (loops)."""

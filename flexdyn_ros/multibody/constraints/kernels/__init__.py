@@ -1,0 +1,1 @@
+"""Compiled residuals of constraints."""

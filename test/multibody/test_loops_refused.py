@@ -1,0 +1,182 @@
+"""Nothing ignores a loop: each method and each use of a robot honours it, is that of the open tree by the
+contract, or refuses it by name."""
+
+import machines
+import numpy as np
+import pytest
+from machines import four_bar, four_bar_urdf
+
+import flexdyn_ros
+from flexdyn_ros import bridges, control, export, identification
+from flexdyn_ros.derivation.derive import derive
+from flexdyn_ros.description import read
+from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+NAMED = r"robot 'four_bar' has loops \('close'\): .* not computed with loops yet"
+
+#: what the robot is, and what does not depend on its constraints
+FACTS = {
+    "actuators", "bends", "deflections", "difference", "driven", "efforts", "element_states", "elements",
+    "given_accelerations", "hydraulics", "index", "integrate", "keep_urdf", "legs", "mass", "motion",
+    "parameters", "pressure_areas", "refuse_given_effort", "rest_states", "section_names", "tips", "urdf",
+    "wheel_names", "with_parameters", "with_payload",
+}  # fmt: skip
+#: those of the open tree, at any q (CONTRACT 14.4)
+OPEN = {
+    "actuation_matrix", "bias_forces", "bias_terms", "center_of_mass", "energy", "frame_acceleration",
+    "frame_velocity", "frames", "jacobian", "mass_matrix", "momentum", "regressor",
+}  # fmt: skip
+#: those that honour loops
+CLOSED = {
+    "forward_dynamics", "forward_dynamics_derivatives", "inverse_dynamics", "linearize", "modes", "neutral",
+    "random", "static_equilibrium",
+}  # fmt: skip
+_STATE = (machines.Q, np.zeros(3))
+REFUSED = {
+    "forward_dynamics_parameter_derivatives": lambda r: r.forward_dynamics_parameter_derivatives(*_STATE),
+    "inverse_dynamics_derivatives": lambda r: r.inverse_dynamics_derivatives(*_STATE, np.zeros(3)),
+    "joint_reactions": lambda r: r.joint_reactions(*_STATE, np.zeros(3)),
+    "loads": lambda r: r.loads(*_STATE, np.zeros(3)),
+}
+USES = {
+    "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
+    "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
+    "linearize under wrenches": lambda r: r.linearize(*_STATE, wrenches={"rocker": np.zeros(6)}),
+    "reactions of the simulator": lambda r: r.functions.reactions_in(("crank_joint",)),
+    "Stepper": Stepper,
+    "soft stops": lambda r: flexdyn_ros.simulate(r, 0.01, dt=1e-3, limits="spring"),
+    "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
+    "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
+    "events with error control": lambda r: flexdyn_ros.simulate(r, 0.01, events=[lambda t, q, v: q[0]]),
+    "a prescribed motion": lambda r: flexdyn_ros.simulate(r, 0.01, prescribed={"crank_joint": lambda t: t}),
+    "C": lambda r: export.c(r, "nowhere"),
+    "CasADi": lambda r: export.casadi(r, "forward_dynamics"),
+    "FMU": lambda r: export.fmu(r, "nowhere.fmu"),
+    "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
+    "specialized": export.specialized,
+    "JAX": bridges.jax_functions,
+    "pd": lambda r: control.pd(r, machines.Q, 1.0, 1.0),
+    "computed_torque": lambda r: control.computed_torque(r, machines.Q, 1.0),
+    "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
+    "closed_loop_modes": lambda r: control.closed_loop_modes(r, machines.Q, 1.0, 1.0),
+    "sampled_growth": lambda r: control.sampled_growth(r, machines.Q, 1.0, 1.0, 1e-3),
+    "joint_inertia": lambda r: control.joint_inertia(r, machines.Q),
+    "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
+    "base_parameters": identification.base_parameters,
+    "excite": lambda r: identification.excite(r, 1.0),
+    "fit_linear": lambda r: identification.fit_linear(r, []),
+    "cross_validation": lambda r: identification.cross_validation(r, []),
+    "predicted_efforts": lambda r: identification.predicted_efforts(r, []),
+    "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
+    "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
+}
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return four_bar()
+
+
+def test_every_method_of_a_robot_is_in_one_of_the_lists():
+    """A method that is added says here what it does with loops."""
+    public = {name for name in dir(Robot) if not name.startswith("_")}
+    listed = [FACTS, OPEN, CLOSED, {*REFUSED}]
+    assert public <= set().union(*listed)
+    assert sum(map(len, listed)) == len(set().union(*listed))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_methods_that_would_ignore_loops_refuse_them(robot, name):
+    with pytest.raises(UnsupportedError, match=NAMED):
+        REFUSED[name](robot)
+
+
+@pytest.mark.parametrize("name", USES)
+def test_uses_that_would_ignore_loops_refuse_them(robot, name):
+    with pytest.raises(UnsupportedError, match=NAMED):
+        USES[name](robot)
+
+
+@pytest.mark.parametrize("name", sorted(OPEN))
+def test_methods_of_the_open_tree_are_those_of_the_robot_without_loops(robot, name):
+    tree = flexdyn_ros.load(four_bar_urdf(loop="", start=""))
+    q, v, a = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 3))
+    arguments = {
+        "actuation_matrix": (q,), "center_of_mass": (q,), "mass_matrix": (q,), "frames": (q,),
+        "jacobian": (q, "rocker"), "frame_velocity": (q, v, "rocker"), "regressor": (q, v, a),
+        "frame_acceleration": (q, v, a, "rocker"),
+    }.get(name, (q, v))  # fmt: skip
+    found, expected = (getattr(r, name)(*arguments) for r in (robot, tree))
+    np.testing.assert_allclose(
+        np.hstack([*map(np.ravel, found)]), np.hstack([*map(np.ravel, expected)]), rtol=1e-13
+    )
+
+
+def test_environments_studies_and_closed_forms_refuse_loops(robot, tmp_path):
+    from flexdyn_ros.gym.environment import Environment
+    from flexdyn_ros.gym.tasks import Slew
+
+    task = Slew.__new__(Slew)
+    task.robot = robot
+    with pytest.raises(UnsupportedError, match=NAMED):
+        Environment(task)
+    (tmp_path / "four_bar.urdf").write_text(four_bar_urdf())
+    from flexdyn_ros.studies.bench import Bench
+    from flexdyn_ros.studies.definition import Study
+
+    base = Study("s", "", str(tmp_path / "four_bar.urdf"), "free_fall", {}, ())
+    with pytest.raises(UnsupportedError, match=NAMED):
+        Bench(base)
+    with pytest.raises(UnsupportedError, match="<loop>"):
+        derive(read(four_bar_urdf(start="")))
+
+
+def test_the_expanded_description_shows_poses_of_all_joints(robot):
+    """A picture: it is not simulated, and shows a closed pose where it is given one."""
+    expanded = flexdyn_ros.expand(robot)
+    assert expanded.joint_names == robot.v_names
+    np.testing.assert_array_equal(expanded.joint_positions(machines.Q), machines.Q)
+
+
+def test_the_viewer_refuses_loops(robot):
+    pytest.importorskip("viser")
+    from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+
+    with pytest.raises(UnsupportedError, match=NAMED):
+        ShownRobot(robot)
+
+
+def test_nodes_refuse_loops():
+    pytest.importorskip("rclpy")
+    from types import SimpleNamespace
+
+    from flexdyn_ros.nodes.ros.robot_source import load_robot
+
+    parameters = SimpleNamespace(
+        robot_description=four_bar_urdf(),
+        description_file="",
+        config_files=[],
+        options=[],
+        xacro_arguments=[],
+    )
+    with pytest.raises(UnsupportedError, match=NAMED):
+        load_robot(None, parameters)
+
+
+@pytest.mark.parametrize("options", [{"formulation.method": "lagrange"}])
+def test_other_formulations_refuse_loops(options):
+    with pytest.raises(DescriptionError, match="a <loop> beside the method lagrange is not possible yet"):
+        flexdyn_ros.load(four_bar_urdf(), options=options)
+
+
+@pytest.mark.parametrize("name", ["mobile_arm", "soft_arm", "stewart_1t"])
+def test_other_kinds_of_robots_refuse_loops(name):
+    text = flexdyn_ros.load(name).description.text
+    link = flexdyn_ros.load(name).description.root
+    loop = f'<flexdyn><loop name="l" type="spherical" base="world" end="{link}"/></flexdyn></robot>'
+    with pytest.raises(
+        DescriptionError, match=r"a <loop> (in a robot of kind|beside the method floating_frame)"
+    ):
+        flexdyn_ros.load(text.replace("</robot>", loop))
