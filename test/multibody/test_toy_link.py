@@ -508,6 +508,32 @@ def test_springs_hang_on_what_it_carries(name):
 
 
 @TOYS
+def test_loops_close_around_it(name):
+    """A rod from the world to what the link carries; assembly does not deform the link."""
+    rod = (
+        '<loop name="rod" type="distance" base="world" base_xyz="0 1 1" end="hand" end_xyz="0.1 0 0" '
+        'length="1.1"/>'
+    )
+    robot = flexdyn_ros.load(arm(name, rod))
+    held = [c.q_index for c in robot.coordinates if c.kind == "deformation"]
+    assert held
+    assert not robot.neutral()[held].any()
+    q, v, _ = state(robot, 6)
+    q, v = robot.project(0.3 * q, v)
+    a = robot.forward_dynamics(q, v)
+    # phi'' = 0 along q (+) (v s + a s^2 / 2)
+    h = 1e-3
+    ahead, behind = (robot.loop_residual(robot.integrate(q, v + 0.5 * s * a, s)) for s in (h, -h))
+    assert abs(ahead + behind).max() < 1e-4 * h**2 * abs(a).max()
+    force = robot.functions.layers[-1].closing.open.inverse_dynamics(q, v, a)
+    lam = robot.loop_reactions(q, v, a=a).force[0]
+    end = robot.jacobian(q, "hand")[3:] - np.cross(
+        robot.frames(q, "hand")[:3, :3] @ [0.1, 0.0, 0.0], robot.jacobian(q, "hand")[:3], axisb=0, axisc=0
+    )
+    assert np.allclose(force, end.T @ lam, rtol=0, atol=1e-9 * (1.0 + abs(lam).max()))
+
+
+@TOYS
 def test_its_numbers_are_parameters(robots, name):
     robot = robots[name]
     assert {f"boom/{x}" for x in ("own_mass", "stiffness", "hardening", "damping")} <= {

@@ -32,7 +32,7 @@ _RANK = 1e-9
 #: draws of `random` until one can be closed
 _DRAWS = 50
 #: coordinates that assembly does not move
-_HELD = (*MODAL, "motor", "hub")
+_HELD = (*MODAL, "deformation", "motor", "hub")
 
 
 class LoopReport(NamedTuple):
