@@ -30,12 +30,11 @@ OPEN = {
 }  # fmt: skip
 #: those that honour loops
 CLOSED = {
-    "forward_dynamics", "forward_dynamics_derivatives", "inverse_dynamics", "linearize", "modes", "neutral",
-    "random", "static_equilibrium",
+    "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
+    "inverse_dynamics", "linearize", "modes", "neutral", "random", "static_equilibrium",
 }  # fmt: skip
 _STATE = (machines.Q, np.zeros(3))
 REFUSED = {
-    "forward_dynamics_parameter_derivatives": lambda r: r.forward_dynamics_parameter_derivatives(*_STATE),
     "inverse_dynamics_derivatives": lambda r: r.inverse_dynamics_derivatives(*_STATE, np.zeros(3)),
     "joint_reactions": lambda r: r.joint_reactions(*_STATE, np.zeros(3)),
     "loads": lambda r: r.loads(*_STATE, np.zeros(3)),
