@@ -13,6 +13,7 @@ from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.multibody.constraints.loop import refuse_loops
 from flexdyn_ros.multibody.elements.registry import refuse_elements
+from flexdyn_ros.multibody.links.registry import refuse_links
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 
 def refuse_mixtures(description: RobotDescription) -> None:
-    """DescriptionError for what stands between frames of trees, in robots of another kind."""
+    """DescriptionError for what stands between frames of trees, and for their links, in robots of another
+    kind."""
     refuse_elements(description)
+    refuse_links(description)
     if description.extras:
         refuse_loops(description, f"in a robot of kind {description.kind}")
 
@@ -114,7 +117,7 @@ class Family:
         Whether it is driven joint by joint.
     refuse : callable (description) -> None
         DescriptionError for what the description holds and robots of the family cannot have: springs,
-        dampers, cylinders and loops, unless the family says otherwise.
+        dampers, cylinders, deforming links and loops, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
     """

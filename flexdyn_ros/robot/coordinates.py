@@ -23,11 +23,10 @@ MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
 class Coordinate:
     """One velocity coordinate.
 
-    kind is `base`, `joint`, `axial`, `bending_y`, `bending_z`, `torsion`, `mode`, `motor`, `hub`,
-    `actuator` or
-    `platform`. unit is that of the position (m, rad); the velocity has it per second. q_index is -1 where
-    no single number of q belongs to the coordinate (the angular rates of a free body). body is the URDF
-    link that it moves.
+    kind is `base`, `joint`, `axial`, `bending_y`, `bending_z`, `torsion`, `mode`, `deformation` (of a link
+    that is no beam), `motor`, `hub`, `actuator` or `platform`. unit is that of the position (m, rad); the
+    velocity has it per second. q_index is -1 where no single number of q belongs to the coordinate (the
+    angular rates of a free body). body is the URDF link that it moves.
     turn_index is where the quaternion begins in q whose rotation the coordinate belongs to, -1 for others.
     Limits are infinite where there are none.
     """

@@ -10,7 +10,8 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
 
-_INERTIAL = {
+#: names and units of the ten numbers
+INERTIAL = {
     "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
     "ixx": "kg m2", "ixy": "kg m2", "ixz": "kg m2", "iyy": "kg m2", "iyz": "kg m2", "izz": "kg m2",
 }  # fmt: skip
@@ -18,13 +19,13 @@ _INERTIAL = {
 
 def inertial_parameters(link: str, numbers: np.ndarray) -> list[Parameter]:
     """Those of a body, of its ten numbers in the axes of the link that names it, about the link's origin."""
-    every = zip(_INERTIAL.items(), numbers.tolist(), strict=True)
+    every = zip(INERTIAL.items(), numbers.tolist(), strict=True)
     return [Parameter(f"{link}/{name}", value, unit, _lower(name)) for (name, unit), value in every]
 
 
 def changed_inertia(link: str, numbers: np.ndarray, values: Mapping[str, float]) -> RigidInertia | None:
     """The inertia of a body with other values of some of its ten numbers; None if none is another."""
-    new = [values.get(f"{link}/{name}", old) for name, old in zip(_INERTIAL, numbers, strict=True)]
+    new = [values.get(f"{link}/{name}", old) for name, old in zip(INERTIAL, numbers, strict=True)]
     return None if new == list(numbers) else inertia_of(new)
 
 

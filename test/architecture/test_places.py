@@ -14,7 +14,7 @@ PACKAGE = ROOT / "flexdyn_ros"
 def rows_of_the_page() -> dict[str, tuple[list[str], list[str], list[str]]]:
     """What is added: names of the example, files of the package that have them, tests."""
     page = (ROOT / "docs/architecture.md").read_text()
-    table = page.split("## A joint, an element, a method, a step")[1].split("\n## ")[0]
+    table = page.split("## A joint, an element, a link, a method, a step")[1].split("\n## ")[0]
     rows = [line.strip("|").split(" | ") for line in table.splitlines() if line.startswith("| a")]
     return {cells[0].strip(): tuple(re.findall(r"`([^`]+)`", cell) for cell in cells[1:]) for cells in rows}
 
@@ -46,3 +46,13 @@ def test_the_example_of_each_row_stands_in_the_files_of_the_row_and_in_no_others
     for place in tests:
         path, _, function = place.partition("::")
         assert f"def {function}(" in (ROOT / path).read_text(), place
+
+
+def test_the_row_of_a_link_names_tests_whose_modules_are_all_that_a_link_takes():
+    """No module of the package belongs to one kind: examples are those of the test, one module each."""
+    example, _, tests = rows_of_the_page()["a link"]
+    for place in tests:
+        path, _, function = place.partition("::")
+        text = (ROOT / path).read_text()
+        assert f"def {function}(" in text, place
+        assert all(f'@element("{word}"' in text for word in example)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from flexdyn_ros.description.language.vocabulary import rule_of
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.expanded.appearance import Appearance, Centreline
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.families.record import Family, Findings
+from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.robot.coordinates import MODAL
 
 if TYPE_CHECKING:
@@ -70,6 +73,9 @@ def expand_tree(root: etree._Element, robot: Robot, segments: int | None) -> Joi
     """The joints of the URDF, and those of the segments of the links that bend."""
     from flexdyn_ros.families.trees.flexible.expanded import cut_flexible_links
 
+    for kind, _ in deforming_links(robot.description).values():
+        tag = rule_of(kind.record).name
+        raise UnsupportedError(f"the expanded description of a robot with <{tag}> links is not possible yet")
     parts, efforts = joints_of_the_urdf(robot)
     bending = {c.body for c in robot.coordinates if c.kind in MODAL}
     if bending:

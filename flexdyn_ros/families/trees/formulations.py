@@ -11,6 +11,7 @@ from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.multibody.constraints.loop import loops_of, place_of_loop, refuse_loops
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of, refuse_element
+from flexdyn_ros.multibody.links.registry import refuse_links
 
 
 def refuse_mixtures(description: RobotDescription) -> None:
@@ -19,6 +20,8 @@ def refuse_mixtures(description: RobotDescription) -> None:
     taken = {wheel.name: "wheel" for wheel in description.wheels}
     taken |= {joint.name: "joint" for joint in description.joints}
     method = description.formulation.method
+    if method != "articulated":
+        refuse_links(description, f"beside the method {method}")
     for kind, record in elements_of(description):
         if method != "articulated":
             refuse_element(description, kind, record, f"beside the method {method}")

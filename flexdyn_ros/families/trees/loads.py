@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.description.language.vocabulary import rule_of
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.results import Loads
@@ -82,6 +84,8 @@ class TreeLoads:
         cut: RigidTree,
         reactions: LooseJoints,
     ) -> None:
+        for other in () if cut.flexible is None else cut.flexible.others:
+            raise UnsupportedError(f"loads of a robot with <{rule_of(other.kind.record).name}> links")
         self._robot, self._cut, self._reactions = robot, cut, reactions
         description = robot.description
         self._joints = {joint.child: joint for joint in description.joints}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.motion import Motion, actuator_limits
 
 
-def tree_table(tree: RigidTree, entries: Any, steps: Any) -> Table:
-    """The functions of a tree, of modules of kernels: of the verbs, and of steps."""
+def tree_table(
+    tree: RigidTree, entries: Any, steps: Any, before: Callable[[tuple[str, ...]], None] | None = None
+) -> Table:
+    """The functions of a tree, of modules of kernels: of the verbs, and of steps; before: see `Table`."""
     accelerate = steps.accelerate_densely if tree.has_mimic else steps.accelerate
-    return Table({**entries.functions, "accelerate": accelerate, "losses": steps.losses})
+    return Table({**entries.functions, "accelerate": accelerate, "losses": steps.losses}, before=before)
 
 
 def tree_motion(functions: Any) -> Motion:
@@ -26,7 +29,10 @@ def tree_motion(functions: Any) -> Motion:
     stiffness, damping = _joint_forces(tree)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
     dense = m.nv * (m.nv + 1) if tree.has_mimic else 0
-    links = () if tree.flexible is None else tree.flexible.links
+    modal = []
+    if tree.flexible is not None:
+        modal = [(link.v, link.stiffness, link.damping) for link in tree.flexible.links]
+        modal += [(link.v, *link.slopes()) for link in tree.flexible.others]
     return Motion(
         robot=functions.heads.moving.address,
         table=functions.table,
@@ -34,7 +40,7 @@ def tree_motion(functions: Any) -> Motion:
         place=functions.place,
         stiffness=stiffness,
         damping=damping,
-        modal=tuple((link.v, link.stiffness, link.damping) for link in links),
+        modal=tuple(modal),
         stiff=functions.bends,
         keep=functions,
         effort_limit=effort_limit,

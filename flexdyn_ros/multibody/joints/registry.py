@@ -16,7 +16,7 @@ from flexdyn_ros.multibody.joints.one_axis import CONTINUOUS_JOINT, PRISMATIC_JO
 from flexdyn_ros.multibody.joints.planar import PLANAR
 from flexdyn_ros.multibody.joints.universal import UNIVERSAL
 
-__all__ = ["TYPES", "joint_model"]
+__all__ = ["TYPES", "joint_model", "register", "unregister"]
 
 TYPES: dict[str, JointType] = {
     "fixed": FIXED,
@@ -32,6 +32,24 @@ TYPES: dict[str, JointType] = {
 }
 #: fields of <joint_type> that are no attributes of one type
 _OF_ALL = ("type", "place")
+
+
+def register(word: str, kind: JointType) -> None:
+    """Make a joint type known by its word, the text of `<joint_type>`; registering again has no effect.
+
+    Raises
+    ------
+    ValueError
+        If another type has that word.
+    """
+    if TYPES.setdefault(word, kind) is not kind:
+        raise ValueError(f"there is a joint type '{word}' already: expected a word of its own")
+
+
+def unregister(word: str) -> None:
+    """Forget a type that `register` has added."""
+    del TYPES[word]
+    _model.cache_clear()
 
 
 def joint_model(description: RobotDescription, joint: Joint) -> JointModel:

@@ -6,9 +6,9 @@ hang at its root, and bodies on its tip, sit on SECTION nodes (flexible/kernels/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from flexdyn_ros.families.trees.flexible.constants import (
     link_constants,
     section_constants,
 )
+from flexdyn_ros.families.trees.flexible.deforming import DeformingLinks, DeformingModel
+from flexdyn_ros.families.trees.flexible.draft import Draft
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -75,8 +77,8 @@ class FlexibleLinkModel:
 class FlexibleTables:
     """What the kernels read beside the TreeModel: see flexible/kernels/views.py.
 
-    sections: (number of the link, station) of each SECTION node; mass: of the beams, what sits on their
-    ends left out [kg].
+    links: beams, others: links of other kinds, behind these in the table. sections: (number of the beam,
+    station) of each SECTION node of beams; mass: of the links, what sits on their ends left out [kg].
     """
 
     ints: np.ndarray
@@ -85,6 +87,7 @@ class FlexibleTables:
     links: tuple[FlexibleLinkModel, ...]
     sections: Mapping[int, tuple[int, Station]]
     mass: float
+    others: tuple[DeformingModel, ...] = ()
 
 
 @dataclass
@@ -109,29 +112,6 @@ def settled_link(description: RobotDescription, link: FlexibleLink) -> AnyLink:
     return imported_link(description, link)
 
 
-class Node(Protocol):
-    """A body of a tree that is being built."""
-
-    link: str
-    inertia: RigidInertia
-
-
-class Draft(Protocol):
-    """What flexible links take of the tree that they are added to (trees/rigid/model.py)."""
-
-    @property
-    def bodies(self) -> Sequence[Node]: ...
-    @property
-    def coordinates(self) -> Sequence[Coordinate]: ...
-    @property
-    def q_names(self) -> Sequence[str]: ...
-    @property
-    def elastic_inertia(self) -> dict[int, RigidInertia]: ...
-    def add_node(self, link: str, parent: int, kind: int, placement: Placement) -> int: ...
-    def add_axis(self, coordinate: Coordinate) -> tuple[int, int]: ...
-    def add_frame(self, name: str, body: int, placement: Placement) -> None: ...
-
-
 class FlexibleLinks:
     """Adds flexible links to a tree that is being built.
 
@@ -148,6 +128,7 @@ class FlexibleLinks:
         self.beams: dict[str, AnyLink] = {
             name: settled_link(description, link) for name, link in description.flexible_links.items()
         }
+        self.others = DeformingLinks(description, self.sections)
         self.seats: dict[str, _Seat] = {}
         self._subtrees: dict[str, RigidInertia] = {}
 
@@ -211,6 +192,8 @@ class FlexibleLinks:
     def seat(self, draft: Draft, joint: Joint) -> tuple[int, Placement]:
         """Node that carries a child joint of a flexible link, and the joint frame's placement in it
         (undeformed)."""
+        if joint.parent in self.others:
+            return self.others.seat(draft, joint)
         seat = self.seats[joint.parent]
         station = self.beams[joint.parent].attach[joint.name]
         node, _ = self._section(draft, seat, station)
@@ -264,10 +247,11 @@ class FlexibleLinks:
         """Inertia of an undeformed link, in its frame."""
         if link in self.beams:
             return self.rigid_inertia(link)
+        own = self.others.rigid_inertia(link) if link in self.others else RigidInertia.zero()
         inertial = self.description.link(link).inertial
         if inertial is None:
-            return RigidInertia.zero()
-        return RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
+            return own
+        return own + RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
 
     def _settle(
         self,
@@ -349,6 +333,8 @@ class FlexibleLinks:
                     constants.slopes,
                     size,
                     blocks,
+                    layout.BEAM,
+                    0,
                 ]
             )
             models.append(replace(model, numbers_at=size))
@@ -367,6 +353,8 @@ class FlexibleLinks:
                 nodes[node] = [index, size, blocks]
                 numbers.append(flat)
                 size, blocks = size + len(flat), blocks + layout.columns_floats(m)
+        others, blocks = self.others.fill(nodes, links, place_count, numbers, blocks)
+        size = sum(map(len, numbers))
         ints = [np.array([place_count, size]), nodes.ravel(), np.array(links).ravel(), *places]
         return FlexibleTables(
             ints=np.concatenate(ints).astype(np.int64),
@@ -378,7 +366,8 @@ class FlexibleLinks:
                 for index, seat in enumerate(self.seats.values())
                 for station, node in seat.sections.items()
             },
-            mass=float(sum(seat.constants.rigid[0] for seat in self.seats.values())),
+            mass=float(sum(seat.constants.rigid[0] for seat in self.seats.values())) + self.others.mass,
+            others=others,
         )
 
 

@@ -40,13 +40,14 @@ class _Share(NamedTuple):
 
 
 def beam_parameters(tree: RigidTree) -> tuple[Parameter, ...]:
-    """The parameters, link by link."""
-    links = () if tree.flexible is None else tree.flexible.links
-    return tuple(
+    """The parameters, link by link, those of links that are no beams last."""
+    links, others = ((), ()) if tree.flexible is None else (tree.flexible.links, tree.flexible.others)
+    beams = tuple(
         parameter
         for link in links
         for parameter in (*(share.parameter for share in _shares(link)), *_damping(tree, link))
     )
+    return beams + tuple(parameter for link in others for parameter in link.parameters())
 
 
 def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
@@ -61,9 +62,14 @@ def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
         flat = constants.flat(link.listed)
         numbers[link.numbers_at : link.numbers_at + len(flat)] = flat
         links.append(link)
+    others = tuple(link.with_parameters(values) for link in tables.others)
+    for other in others:
+        numbers[other.numbers_at : other.numbers_at + len(other.numbers)] = other.numbers
     numbers.setflags(write=False)
-    mass = sum(2.0 * float(link.integrals.C[0, 0]) for link in links)
-    return replace(tree, flexible=replace(tables, numbers=numbers, links=tuple(links), mass=mass))
+    mass = sum(2.0 * float(link.integrals.C[0, 0]) for link in links) + sum(x.mass for x in others)
+    return replace(
+        tree, flexible=replace(tables, numbers=numbers, links=tuple(links), mass=mass, others=others)
+    )
 
 
 def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, float]) -> FlexibleLinkModel:

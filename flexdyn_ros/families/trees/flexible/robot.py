@@ -13,12 +13,15 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
+from flexdyn_ros.families.trees.flexible.deforming import DeformingModel
 from flexdyn_ros.families.trees.flexible.kernels import entries, steps
+from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.kernels.views import flexible_work_size
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.motion import tree_table
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
+from flexdyn_ros.numerics.numbers.columns import ON_FLOATS, ON_LANES, ON_TANGENTS
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.results import Deflection
@@ -89,8 +92,28 @@ def pack_flexible(tree: RigidTree) -> PackedTree:
     m, flexible = tree.model, tree.flexible
     assert flexible is not None
     size = flexible_work_size(m.nb, m.nq, m.nv, flexible.blocks)
-    words = (len(flexible.links), flexible.ints.copy(), flexible.numbers.copy(), size)
+    ints = flexible.ints.copy()
+    for link in flexible.others:
+        # addresses of this process: those of single states now, which kernels may call interpreted
+        link.kind.answers.provide(ON_FLOATS)
+        row = 2 + layout.NODE_INTS * m.nb + layout.LINK_NUMBERS * link.row
+        ints[row + layout.KIND] = link.kind.answers.address
+    words = (len(flexible.links) + len(flexible.others), ints, flexible.numbers.copy(), size)
     return PackedTree(tree, size, words)
+
+
+def provide_for(names: Iterable[str], others: Iterable[DeformingModel]) -> None:
+    """Make ready what functions of these names call of links that are no beams."""
+    for column in {_ON_VECTORS[name] for name in names if name in _ON_VECTORS}:
+        for link in others:
+            link.kind.answers.provide(column)
+
+
+#: functions of the table that call kernels on lanes and on tangents
+_ON_VECTORS = {
+    "inverse_on_lanes": ON_LANES, "forward_on_lanes": ON_LANES,
+    "slopes": ON_TANGENTS, "jacobian_rate": ON_TANGENTS,
+}  # fmt: skip
 
 
 #: stations of `deflections` if none are given
@@ -131,7 +154,9 @@ class Bending:
     def __init__(self, tree: RigidTree) -> None:
         assert tree.flexible is not None
         self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
-        self.packed, self.table = pack_flexible(tree), tree_table(tree, entries, steps)
+        self.others = tree.flexible.others
+        self.packed = pack_flexible(tree)
+        self.table = tree_table(tree, entries, steps, lambda names: provide_for(names, self.others))
         self._tree = tree
         self._by_name = {link.name: link for link in self.links}
         self._shapes: dict[tuple[str, bytes], LinkShapes] = {}
@@ -146,14 +171,16 @@ class Bending:
 
     @cached_property
     def small(self) -> dict[int, float]:
-        """Size of a small deflection, by the index in q of each modal coordinate."""
-        reach = {}
+        """Size of a small deflection, by the index in q of each coordinate of a link."""
+        reach: dict[int, float] = {}
         for link in self.links:
             seen: dict[str, int] = {}
             for index, mode in zip(link.q, link.modes, strict=True):
                 n = seen[mode.field] = seen.get(mode.field, 0) + 1
                 angle = mode.field in ("torsion", "mode") or mode.shape.is_slope
                 reach[int(index)] = SMALL[mode.field] * (1.0 if angle else link.beam.beam.length) / n**2
+        for other in self.others:
+            reach |= other.sizes
         return reach
 
     @cached_property
@@ -168,7 +195,7 @@ class Bending:
 
     def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
         """Those of `names` that are sections LINK@station of flexible links and not known yet."""
-        flexible = {link.name for link in self.links}
+        flexible = {link.name for link in self.links} | {link.name for link in self.others}
         wanted = [name for name in names if isinstance(name, str) and name not in known]
         return tuple(dict.fromkeys(name for name in wanted if section_of(name)[0] in flexible))
 

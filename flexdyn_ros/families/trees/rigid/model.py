@@ -18,6 +18,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.joints.floating import free_model
 from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel
 from flexdyn_ros.multibody.joints.registry import joint_model
+from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -89,7 +90,7 @@ def build_tree(
         If the `<joint_type>` of a joint does not fit.
     """
     elastic = None
-    if description.flexible_links:
+    if description.flexible_links or deforming_links(description):
         from flexdyn_ros.families.trees.flexible.model import FlexibleLinks
 
         elastic = FlexibleLinks(description, sections)
@@ -287,6 +288,12 @@ class TreeDraft:
                 own = self.elastic.rigid_inertia(link).seen_from(placement)
                 self.bodies[body].inertia = self.bodies[body].inertia + own
             return
+        if self._deforms(link):
+            assert self.elastic is not None
+            if self.bends:
+                body, placement = self.elastic.others.attach(self, link, body, placement), IDENTITY
+            else:
+                self.elastic.others.hold(self, link, body, placement)
         self.frames[link] = Frame(link, body, placement)
         inertial = self.description.link(link).inertial
         if inertial is not None:
@@ -295,11 +302,15 @@ class TreeDraft:
             if self.bodies[body].link != link and body > 0 and inertial.mass > 0.0 and self._is_end(link):
                 self.loads.append(Load(link, body, _frozen(own.flat())))
 
+    def _deforms(self, link: str) -> bool:
+        """Whether a link deforms and is no beam."""
+        return self.elastic is not None and link in self.elastic.others
+
     def _is_end(self, link: str) -> bool:
         """Whether a link carries nothing that moves or bends."""
         hanging = [link]
         for name in hanging:
-            if name in self.description.flexible_links:
+            if name in self.description.flexible_links or self._deforms(name):
                 return False
             joints = self.description.children_of(name)
             if any(joint.type != "fixed" for joint in joints):
@@ -320,7 +331,8 @@ class TreeDraft:
 
     def _seat(self, joint: Joint) -> tuple[int, Placement]:
         """The body that carries a joint, and the joint frame's placement in it."""
-        if self.elastic is not None and self.bends and joint.parent in self.description.flexible_links:
+        bent = joint.parent in self.description.flexible_links or self._deforms(joint.parent)
+        if self.elastic is not None and self.bends and bent:
             return self.elastic.seat(self, joint)
         carrier = self.frames[joint.parent]
         return carrier.body, carrier.placement @ Placement.of(joint.xyz, joint.rpy)

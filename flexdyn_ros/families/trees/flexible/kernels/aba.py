@@ -18,13 +18,14 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import (
     add_joint_resistance,
     eliminate_motors,
 )
+from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import joint_passes, views
-from .inertia import deform, modal_mass, velocity_forces
+from .links import deform_moving
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
@@ -44,7 +45,7 @@ def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, dampi
     data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
     add_joint_resistance(model.tree, q, v, -1.0, tau)
     eliminate_motors(model.tree, data.tree, tau)
-    add_modal_resistance(model, q, v, -1.0, tau)
+    add_modal_resistance(model, data, q, v, -1.0, tau)
     start_outward(model, data, q, v, tau, stiffness_time, damping_time)
     eliminate_inward(model, data, tau)
     accelerate_outward(model, data, a)
@@ -77,10 +78,8 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
-            deform(link, state, q)
-            modal_mass(link, state, q)
             wx, wy, wz = load3(own, at.OMEGA)
-            velocity_forces(link, state, q, v, wx, wy, wz)
+            deform_moving(link, state, q, v, wx, wy, wz)
             start_link(link, state, joint, tau, stiffness_time, damping_time)
 
 
@@ -111,8 +110,13 @@ def start_link(link, state, joint, tau, stiffness_time, damping_time):
     for i in range(m * m):
         state.L[i] = state.M[i]
     if stiffness_time != 0.0 or damping_time != 0.0:
-        for i in range(m * m):
-            state.L[i] += stiffness_time * link.K[i] + damping_time * link.D[i]
+        if link.kind == views.BEAM:
+            for i in range(m * m):
+                state.L[i] += stiffness_time * link.K[i] + damping_time * link.D[i]
+        else:
+            found = open_forces(state.own, m)
+            for i in range(m * m):
+                state.L[i] += stiffness_time * found.stiffness[i] + damping_time * found.damping[i]
 
 
 @inlined

@@ -22,7 +22,7 @@ from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
-from .inertia import deform, modal_mass
+from .links import deform_with_mass
 from .nodes import link_of, place_node
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
@@ -64,8 +64,7 @@ def start_inertias(model, data, q):
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
-            deform(link, state, q)
-            modal_mass(link, state, q)
+            deform_with_mass(link, state, q)
             own[C_MASS] += state.rigid[0]
             for j in range(3):
                 own[C_MOMENT + j] += state.rigid[1 + j]

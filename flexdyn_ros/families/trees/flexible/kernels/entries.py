@@ -64,6 +64,7 @@ def forward(address, work, q, v, tau, a):
 def terms(address, work, q, v, terms):
     """Parts (5, nv) of h: velocity, gravity, elastic, damping, external."""
     model, tree, data = opened(address, work)
+    whole = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     data.a[:] = 0.0
     data.v[:] = 0.0
     prepare_for(address, work, 0.0)
@@ -72,9 +73,9 @@ def terms(address, work, q, v, terms):
     flexible_inertial_forces(address, work, q, data.v, data.a, terms[1])
     terms[2:] = 0.0
     add_joint_resistance(tree, q, data.v, 1.0, terms[2])
-    add_modal_resistance(model, q, data.v, 1.0, terms[2])
+    add_modal_resistance(model, whole, q, data.v, 1.0, terms[2])
     add_joint_resistance(tree, q, v, 1.0, terms[3])
-    add_modal_resistance(model, q, v, 1.0, terms[3])
+    add_modal_resistance(model, whole, q, v, 1.0, terms[3])
     for i in range(tree.nv):
         terms[3, i] -= terms[2, i]
 

@@ -13,12 +13,13 @@ from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
     point_in_world,
 )
 from flexdyn_ros.families.trees.rigid.kernels.momenta import energies, lift_body, momenta, momentum_of_body
+from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
-from .inertia import deform, modal_mass
+from .links import ask_own_forces, deform_link, deform_with_mass
 from .nodes import place_node
 from .section import move_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
@@ -151,30 +152,41 @@ def flexible_energies(address, work, q, v, out):
     energies(tree, data.tree, q, v, out)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
-        deform(link, state, q)
-        modal_mass(link, state, q)
+        deform_with_mass(link, state, q)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
         ux, uy, uz = load3(own, at.VELOCITY)
         wx, wy, wz = load3(own, at.OMEGA)
         momentum = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
         kinetic = momentum[0] * wx + momentum[1] * wy + momentum[2] * wz
         kinetic += momentum[3] * ux + momentum[4] * uy + momentum[5] * uz
-        elastic = 0.0
         m = link.m
         for k in range(m):
             s, a = window(state.s, 3 * k, 3), window(state.a, 3 * k, 3)
             p = s[0] * ux + s[1] * uy + s[2] * uz + a[0] * wx + a[1] * wy + a[2] * wz
-            f = 0.0
             for l in range(m):
                 p += state.M[m * k + l] * v[link.v + l]
-                f += link.K[m * k + l] * q[link.q + l]
             kinetic += v[link.v + k] * p
-            elastic += q[link.q + k] * f
         ax, ay, az = load3(own, at.ACCELERATION)
         r = state.rigid
         out[0] += 0.5 * kinetic
         out[1] += r[0] * own[at.LIFT] + ax * r[1] + ay * r[2] + az * r[3]
-        out[2] += 0.5 * elastic
+        out[2] += elastic_energy(link, state, q, v)
+
+
+@kernel(forceinline=True)
+def elastic_energy(link, state, q, v):
+    """Elastic energy of a link [J]."""
+    m = link.m
+    if link.kind != views.BEAM:
+        ask_own_forces(link, state, q, v)
+        return open_forces(state.own, m).energy[0]
+    energy = 0.0 * q[0]
+    for k in range(m):
+        f = 0.0 * q[0]
+        for l in range(m):
+            f += link.K[m * k + l] * q[link.q + l]
+        energy += q[link.q + k] * f
+    return 0.5 * energy
 
 
 @kernel(forceinline=True)
@@ -217,7 +229,7 @@ def flexible_momenta(address, work, q, v, out):
         momentum_of_body(window(tree.inertia, 10 * b, 10), own)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
-        deform(link, state, q)
+        deform_link(link, state, q)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
         ux, uy, uz = load3(own, at.VELOCITY)
         wx, wy, wz = load3(own, at.OMEGA)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST, place_body
 from flexdyn_ros.families.trees.rigid.kernels.views import BODY_ROWS, ORIGIN, ROTATION
+from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.algebra.rotations import store3
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
+from .links import ask_own_forces
 from .section import place_section
-from .views import FIXED, NODE_INTS, NODE_LINK, SECTION, open_link
+from .views import BEAM, FIXED, NODE_INTS, NODE_LINK, SECTION, open_link, open_state
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -35,11 +37,18 @@ def place_node(model, data, node, q):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def add_modal_resistance(model, q, v, sign, tau):
-    """tau += sign (K delta + D ddelta) of every flexible link."""
+def add_modal_resistance(model, data, q, v, sign, tau):
+    """tau += sign (K delta + D ddelta) of every beam, and the own forces of links of other kinds."""
     for i in range(model.nl):
         link = open_link(model, i)
         m = link.m
+        if link.kind != BEAM:
+            state = open_state(model, data, i)
+            ask_own_forces(link, state, q, v)
+            force = open_forces(state.own, m).force
+            for k in range(m):
+                tau[link.v + k] += sign * force[k]
+            continue
         for k in range(m):
             f = 0.0 * q[0] * v[0]
             for l in range(m):

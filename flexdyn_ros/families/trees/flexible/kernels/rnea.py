@@ -18,7 +18,7 @@ from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
-from .inertia import deform, motion_forces
+from .links import deform_driven
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
@@ -32,7 +32,7 @@ def flexible_newton_euler(address, work, q, v, a, tau):
     flexible_outward(model, data, q, v, a, tau)
     flexible_inward(model, data, tau)
     add_joint_resistance(model.tree, q, v, 1.0, tau)
-    add_modal_resistance(model, q, v, 1.0, tau)
+    add_modal_resistance(model, data, q, v, 1.0, tau)
 
 
 @inlined
@@ -86,9 +86,8 @@ def accelerate_node(model, data, b, own, q, v, a):
 def weigh_link(link, state, own, q, v, a, tau):
     """Add the wrench that a flexible link's motion asks for to its node's, and its modal forces to tau."""
     m = link.m
-    deform(link, state, q)
     wx, wy, wz = load3(own, at.OMEGA)
-    motion_forces(link, state, q, v, a, wx, wy, wz)
+    deform_driven(link, state, q, v, a, wx, wy, wz)
     rigid, wrench = state.rigid, state.wrench
     ax, ay, az = load3(own, at.ALPHA)
     lx, ly, lz = load3(own, at.ACCELERATION)

@@ -17,7 +17,8 @@ from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import holds, less, select
 
-from .views import NODE_INTS, NODE_LINK, open_columns, open_link, open_section
+from .links import ask_station, ask_station_rates
+from .views import BEAM, NODE_INTS, NODE_LINK, open_columns, open_link, open_section
 
 # terms of the series sum (-x)^n / (2n + i)!; at x < 1 what is left out is below 1/23!
 _TERMS = 10
@@ -71,6 +72,15 @@ def _trigonometric(x):
 def place_section(model, data, node, q):
     """Write ROTATION, ORIGIN of a SECTION node in its parent's axes, and its columns (see `open_columns`)."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
+    if link.kind == BEAM:
+        place_section_of_beam(model, data, link, node, q)
+    else:
+        ask_station(model, data, link, node, q)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def place_section_of_beam(model, data, link, node, q):
+    """`place_section` of a beam."""
     m = link.m
     section = open_section(model, node, m)
     columns = open_columns(model, data, node, m)
@@ -131,9 +141,17 @@ def section_rates(model, data, node, q, v):
     """Write the section's twist by the modal rates and its rate at zero modal acceleration, node axes of
     the parent.
 
-    The twist goes to the last six columns; returned are the rates (angular; linear).
+    The twist goes behind the columns; returned are the rates (angular; linear).
     """
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
+    if link.kind == BEAM:
+        return rates_of_beam(model, data, link, node, q, v)
+    return ask_station_rates(model, data, link, node, q, v)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def rates_of_beam(model, data, link, node, q, v):
+    """`section_rates` of a beam."""
     m = link.m
     section = open_section(model, node, m)
     columns = open_columns(model, data, node, m)

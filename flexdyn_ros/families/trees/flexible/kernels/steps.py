@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import (
     joint_losses,
 )
 from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
+from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
@@ -23,8 +24,9 @@ from flexdyn_ros.numerics.verbs.head import robot_of
 from . import views
 from .aba import flexible_articulated_body
 from .crba import flexible_composite_body
+from .links import ask_own_forces
 from .rnea import flexible_newton_euler
-from .views import carve_flexible, open_flexible, open_link
+from .views import BEAM, carve_flexible, open_flexible, open_link, open_state
 
 
 @kernel(forceinline=True)
@@ -45,12 +47,14 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     tree = model.tree
     nv = tree.nv
     memory = recursion_memory(address, work)
-    data = carve_flexible(memory, tree.nb, tree.nq, nv).tree
+    whole = carve_flexible(memory, tree.nb, tree.nq, nv)
+    data = whole.tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
     add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
+        add_implicit_own_terms(model, whole, q, v, force, h)
     couple_motors(tree, data, h)
     flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
     return 0
@@ -58,10 +62,10 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @kernel(forceinline=True)
 def add_implicit_modal_terms(model, v, force, h):
-    """force -= h K v of the links."""
+    """force -= h K v of the beams."""
     for i in range(model.nl):
         link = open_link(model, i)
-        m = link.m
+        m = link.m if link.kind == BEAM else 0
         for k in range(m):
             f = 0.0
             for l in range(m):
@@ -70,11 +74,54 @@ def add_implicit_modal_terms(model, v, force, h):
 
 
 @kernel(forceinline=True)
-def add_implicit_modal_mass(model, h, M):
-    """M += h D + h^2 K of the links."""
+def add_implicit_own_terms(model, data, q, v, force, h):
+    """force -= h K v of links of other kinds, with the slopes K of their forces at q, v."""
     for i in range(model.nl):
         link = open_link(model, i)
-        m, first = link.m, link.v
+        if link.kind != BEAM:
+            m, state = link.m, open_state(model, data, i)
+            ask_own_forces(link, state, q, v)
+            K = open_forces(state.own, m).stiffness
+            for k in range(m):
+                for l in range(m):
+                    force[link.v + k] -= h * K[k * m + l] * v[link.v + l]
+
+
+@kernel(forceinline=True)
+def add_implicit_own_mass(model, data, h, M):
+    """M += h D + h^2 K of links of other kinds; reads their own forces."""
+    for i in range(model.nl):
+        link = open_link(model, i)
+        if link.kind != BEAM:
+            m, first = link.m, link.v
+            found = open_forces(open_state(model, data, i).own, m)
+            for k in range(m):
+                for l in range(m):
+                    M[first + k, first + l] += h * (found.damping[k * m + l] + h * found.stiffness[k * m + l])
+
+
+@kernel(forceinline=True)
+def own_losses(model, data, q, v0, speed, mean):
+    """Power speed' D mean of links of other kinds than beams, D as it is at q, v0 [W]."""
+    taken = 0.0
+    for i in range(model.nl):
+        link = open_link(model, i)
+        if link.kind != BEAM:
+            m, state = link.m, open_state(model, data, i)
+            ask_own_forces(link, state, q, v0)
+            D = open_forces(state.own, m).damping
+            for k in range(m):
+                for l in range(m):
+                    taken += mean[link.v + k] * D[k * m + l] * speed[link.v + l]
+    return taken
+
+
+@kernel(forceinline=True)
+def add_implicit_modal_mass(model, h, M):
+    """M += h D + h^2 K of the beams."""
+    for i in range(model.nl):
+        link = open_link(model, i)
+        m, first = link.m if link.kind == BEAM else 0, link.v
         for k in range(m):
             for l in range(m):
                 M[first + k, first + l] += h * (link.D[k * m + l] + h * link.K[k * m + l])
@@ -82,13 +129,13 @@ def add_implicit_modal_mass(model, h, M):
 
 @kernel(forceinline=True)
 def tree_losses(model, v0, speed, mean):
-    """Power that the resistance of joints and links takes, the slopes of the joints' taken at v0."""
+    """Power that the resistance of joints and beams takes, the slopes of the joints' taken at v0."""
     n = model.tree.nv
     speed, mean = floats_at(speed, n), floats_at(mean, n)
     taken = joint_losses(model.tree, floats_at(v0, n), speed, mean)
     for i in range(model.nl):
         link = open_link(model, i)
-        m = link.m
+        m = link.m if link.kind == BEAM else 0
         for k in range(m):
             for l in range(m):
                 taken += mean[link.v + k] * link.D[k * m + l] * speed[link.v + l]
@@ -105,12 +152,14 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     tree = model.tree
     nv = tree.nv
     memory = recursion_memory(address, work)
-    data = carve_flexible(memory, tree.nb, tree.nq, nv).tree
+    whole = carve_flexible(memory, tree.nb, tree.nq, nv)
+    data = whole.tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
     add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
+        add_implicit_own_terms(model, whole, q, v, force, h)
     rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
     M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
     for i in range(nv):
@@ -118,6 +167,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     flexible_composite_body(address, memory, q, M)
     flexible_newton_euler(address, memory, q, v, zeros, a)
     add_implicit_modal_mass(model, h, M)
+    add_implicit_own_mass(model, whole, h, M)
     add_motor_rows(tree, h, M)
     for i in range(nv):
         a[i] = force[i] - a[i]
@@ -128,4 +178,10 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
 @callback(table.losses.signature)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/verbs/table.py."""
-    return tree_losses(open_flexible(robot_of(robot)), v0, speed, mean)
+    address = robot_of(robot)
+    model = open_flexible(address)
+    tree, nv = model.tree, model.tree.nv
+    data = carve_flexible(recursion_memory(address, work), tree.nb, tree.nq, nv)
+    motion = floats_at(v0, nv), floats_at(speed, nv), floats_at(mean, nv)
+    own = own_losses(model, data, floats_at(q, tree.nq), motion[0], motion[1], motion[2])
+    return tree_losses(model, v0, speed, mean) + own

@@ -15,11 +15,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
+from flexdyn_ros.multibody.links.kernels.answers import forces_size
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 
 SECTION, FIXED = 4, 5
+#: kind of a link: a beam, whose functions are compiled into the recursions
+BEAM = 0
 
 #: int64 words of the header of a flexible tree: those of the rigid one, then these
 FLEXIBLE_HEADER = at.HEADER + 4
@@ -31,7 +34,7 @@ NODE_INTS = 3
 NODE_LINK, NODE_FLOATS, NODE_WORK = range(NODE_INTS)
 
 # columns of a flexible link in the table of links
-LINK_NUMBERS = 13
+LINK_NUMBERS = 15
 (
     NODE,
     MODES,
@@ -46,6 +49,8 @@ LINK_NUMBERS = 13
     SLOPES,
     FLOATS_AT,
     WORK_AT,
+    KIND,
+    COUNT,
 ) = range(LINK_NUMBERS)
 
 
@@ -77,6 +82,7 @@ class FlexibleData(NamedTuple):
 class Link(NamedTuple):
     """Constants of a flexible link of m modes, P pairs, n slope modes; node axes, about the node's origin.
 
+    kind : 0 of a beam, else the address of the functions of its kind (multibody/links/kernels/answers.py)
     pairs (2 P,) : modes of the pairs
     rigid (10,) : undeformed mass, first moment, second moments int h h^T dm as xx xy xz yy yz zz
     s (3 m,) : int u_k dm
@@ -88,8 +94,10 @@ class Link(NamedTuple):
     mass (P,), H (3 P,) : int S_p dm, int h0 S_p dm
     U listed : int u_k S_p dm; places: k, 3 k + axis, p, 3 p + axis
     Q (P, P), flat : int S_p S_q dm
+    own : numbers of a link of another kind than a beam, which has no others
     """
 
+    kind: int
     m: int
     P: int
     n: int
@@ -113,31 +121,33 @@ class Link(NamedTuple):
     H: object
     U: object
     Q: object
+    own: object
 
 
 class State(NamedTuple):
     """A deformed flexible link; node axes.
 
     rigid (10,) : mass, first moment, inertia xx xy xz yy yz zz about the node's origin
+    wrench (6,), h (m,) : moment, force and modal forces of the velocities
     s (3 m,), a (3 m,), N (9 m,), M (m, m) : int u_k, int h x u_k, int h u_k^T, int u_k . u_l with the
     deformed
-        h and the tangent fields u_k
-    wrench (6,), h (m,) : moment, force and modal forces of the velocities
+        h and the tangent fields u_k; in memory, those without N are one `Inertia`
     before (3 m,), after (3 m,) : vectors per mode, for a while
     half (P,), H (3 P,), V (n, P) : what sigma is of each S_p, int h S_p (h without foreshortening), int S_p
     sigma_k
     rate (P,), turn (P,), push (P,), swing (3 P,) : motion of the pairs (`rate_pairs`)
     F (6 m,) : coupling of modes with the node's (angular; linear) acceleration, mode after mode
     L (m, m), t (m,) : modal inertia with all that hangs on the link, then its Cholesky factor; modal forces
+    own (forces_size(m),) : `Forces` of a link of another kind than a beam
     """
 
     rigid: object
+    wrench: object
     s: object
     a: object
-    N: object
     M: object
-    wrench: object
     h: object
+    N: object
     before: object
     after: object
     half: object
@@ -150,6 +160,7 @@ class State(NamedTuple):
     F: object
     L: object
     t: object
+    own: object
 
 
 class Section(NamedTuple):
@@ -169,7 +180,7 @@ def link_floats(m: int, P: int, listed: int) -> int:
 
 def state_floats(m: int, P: int, n: int) -> int:
     """Numbers of a link in FlexibleData.blocks."""
-    return 16 + 29 * m + 2 * m * m + 10 * P + P * n
+    return 17 + 30 * m + 4 * m * m + 10 * P + P * n
 
 
 def section_floats(m: int) -> int:
@@ -177,9 +188,11 @@ def section_floats(m: int) -> int:
     return 3 + 6 * m + m * m
 
 
-def columns_floats(m: int) -> int:
-    """Numbers of a section in FlexibleData.blocks: 6 per mode (`place_section`), then its rates (6)."""
-    return 6 * m + 6
+@kernel(forceinline=True)
+def columns_floats(m):
+    """Numbers of a section in FlexibleData.blocks: 6 per mode (`place_section`), then its rates (6), and, of
+    another kind of link than a beam, the velocity part of its acceleration (6)."""
+    return 6 * m + 12
 
 
 @kernel(forceinline=True)
@@ -217,6 +230,7 @@ def open_link(model, link):
     d = b + c + x
     e = d + 3 * m * m + 3
     return Link(
+        row[KIND],
         m,
         P,
         row[SLOPES],
@@ -240,6 +254,7 @@ def open_link(model, link):
         window(f, e + P, 3 * P),
         window(f, e + 4 * P, u),
         window(f, e + 4 * P + u, P * P),
+        window(f, row[FLOATS_AT], row[COUNT]),
     )
 
 
@@ -248,21 +263,22 @@ def open_state(model, data, link):
     """Work arrays of a flexible link."""
     row = window(model.links, LINK_NUMBERS * link, LINK_NUMBERS)
     m, P, n, w, a = row[MODES], row[PAIRS], row[SLOPES], data.blocks, row[WORK_AT]
-    b = a + 16 + 15 * m
-    c = b + m * m
-    d = c + 7 * m
+    b = a + 16 + 6 * m
+    c = b + m * m + m
+    d = c + 15 * m
     e = d + 4 * P + n * P
     f = e + 6 * P
+    g = f + 7 * m + m * m
     return State(
         window(w, a, 10),
-        window(w, a + 10, 3 * m),
-        window(w, a + 10 + 3 * m, 3 * m),
-        window(w, a + 10 + 6 * m, 9 * m),
+        window(w, a + 10, 6),
+        window(w, a + 16, 3 * m),
+        window(w, a + 16 + 3 * m, 3 * m),
         window(w, b, m * m),
-        window(w, a + 10 + 15 * m, 6),
-        window(w, c, m),
-        window(w, c + m, 3 * m),
-        window(w, c + 4 * m, 3 * m),
+        window(w, b + m * m, m),
+        window(w, c, 9 * m),
+        window(w, c + 9 * m, 3 * m),
+        window(w, c + 12 * m, 3 * m),
         window(w, d, P),
         window(w, d + P, 3 * P),
         window(w, d + 4 * P, n * P),
@@ -273,6 +289,7 @@ def open_state(model, data, link):
         window(w, f, 6 * m),
         window(w, f + 6 * m, m * m),
         window(w, f + 6 * m + m * m, m),
+        window(w, g, forces_size(m)),
     )
 
 
@@ -291,6 +308,7 @@ def open_section(model, node, m):
 
 @kernel(forceinline=True)
 def open_columns(model, data, node, m):
-    """Twist of the section per modal rate (6 m) = (angular; linear), mode after mode, then its rates (6)."""
+    """Twist of the section per modal rate (6 m) = (angular; linear), mode after mode, then the rest of
+    `columns_floats`."""
     a = model.nodes[NODE_INTS * node + NODE_WORK]
-    return window(data.blocks, a, 6 * m + 6)
+    return window(data.blocks, a, columns_floats(m))

@@ -1,0 +1,1 @@
+"""Links that deform: the kinds that are known, and what a kind answers."""

@@ -1,0 +1,1 @@
+"""Kernels of links that deform."""
