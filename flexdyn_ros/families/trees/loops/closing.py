@@ -22,7 +22,6 @@ from flexdyn_ros.families.trees.loops.dynamics import Constrained
 from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
 from flexdyn_ros.robot.arguments import Rows
-from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 
 #: how far loops may be open [m, rad] and opening [per s and unit of |v|] where forces are asked for
@@ -34,8 +33,8 @@ _RANK = 1e-9
 _NEARLY, _POLISHED, _ROUNDED, _POLISHING = 1e-3, 1e-15, 1e-13, 5
 #: draws of `random` until one can be closed
 _DRAWS = 50
-#: coordinates that assembly does not move
-_HELD = (*MODAL, "motor", "hub")
+#: kinds of coordinates that assembly moves: not those of links that deform, motors and hubs
+_MOVED = ("joint", "base")
 
 
 class LoopReport(NamedTuple):
@@ -73,7 +72,7 @@ class Closing:
     def moves(self, lock: Sequence[str], free: Sequence[str] = ()) -> np.ndarray:
         """Marks (nv,) what assembly may move."""
         f = self.functions
-        moves = np.array([c.kind not in _HELD and not c.prescribed for c in f.coordinates], dtype=bool)
+        moves = np.array([c.kind in _MOVED and not c.prescribed for c in f.coordinates], dtype=bool)
         for names, value in ((lock, False), (free, True)):
             for name in (names,) if isinstance(names, str) else names:
                 UnknownNameError.check("coordinate", name, f.v_names)
