@@ -135,6 +135,19 @@ def test_the_linear_equations_are_those_of_the_worked_example():
     np.testing.assert_allclose(found.dtau, np.transpose(slopes), atol=1e-9)
 
 
+def test_derivatives_by_parameters_are_differences_of_robots():
+    r, q, v = w3()
+    tau, h = np.array([1.0, 0.0, 0.0]), 1e-4
+    names = ("coupler/mass", "rocker/mx", "coupler/iyy", "crank_joint/damping")
+    found = r.forward_dynamics_parameter_derivatives(q, v, tau, parameters=names)
+    values = {p.name: p.value for p in r.parameters}
+    order = [p.name for p in r.parameters if p.name in names]
+    for column, name in zip(found.T, order, strict=True):
+        # one-sided, since damping is not negative, and of second order
+        a = [r.with_parameters({name: values[name] + k * h}).forward_dynamics(q, v, tau) for k in range(3)]
+        np.testing.assert_allclose(column, (4.0 * a[1] - 3.0 * a[0] - a[2]) / (2.0 * h), rtol=1e-5, atol=1e-5)
+
+
 def test_a_particle_on_a_rod_has_the_force_of_a_pendulum():
     """W2: lam = -(m L w^2 + m g cos), along the rod."""
     angle, rate, m, length = 0.6, 1.7, 2.5, 1.3

@@ -30,12 +30,11 @@ OPEN = {
 }  # fmt: skip
 #: those that honour loops
 CLOSED = {
-    "forward_dynamics", "forward_dynamics_derivatives", "inverse_dynamics", "linearize", "modes", "neutral",
-    "random", "static_equilibrium",
+    "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
+    "inverse_dynamics", "linearize", "modes", "neutral", "random", "static_equilibrium",
 }  # fmt: skip
 _STATE = (machines.Q, np.zeros(3))
 REFUSED = {
-    "forward_dynamics_parameter_derivatives": lambda r: r.forward_dynamics_parameter_derivatives(*_STATE),
     "inverse_dynamics_derivatives": lambda r: r.inverse_dynamics_derivatives(*_STATE, np.zeros(3)),
     "joint_reactions": lambda r: r.joint_reactions(*_STATE, np.zeros(3)),
     "loads": lambda r: r.loads(*_STATE, np.zeros(3)),
@@ -180,3 +179,14 @@ def test_other_kinds_of_robots_refuse_loops(name):
         DescriptionError, match=r"a <loop> (in a robot of kind|beside the method floating_frame)"
     ):
         flexdyn_ros.load(text.replace("</robot>", loop))
+
+
+def test_wheels_refuse_loops_with_every_method():
+    text = flexdyn_ros.load("mobile_arm").description.text
+    loop = '<flexdyn><loop name="l" type="spherical" base="world" end="base"/></flexdyn></robot>'
+    end = flexdyn_ros.load("mobile_arm").description.links[-1].name
+    with pytest.raises(DescriptionError, match="a <loop> on wheels is not possible yet"):
+        flexdyn_ros.load(
+            text.replace("</robot>", loop.replace('end="base"', f'end="{end}"')),
+            options={"formulation.method": "articulated"},
+        )

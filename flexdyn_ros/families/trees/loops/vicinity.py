@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.small_motions import equilibrium, linearized, modes_with_loops
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates
 from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.parameters import names_that_fit
 from flexdyn_ros.robot.results import Equilibrium, Linearization, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
@@ -113,6 +114,32 @@ class Vicinity:
         """UnsupportedError: not computed with loops yet."""
         raise self.closing.unsupported("inverse_dynamics_derivatives")
 
-    def forward_dynamics_parameter_derivatives(self, *arguments: object, **more: object) -> NoReturn:
-        """UnsupportedError: not computed with loops yet."""
-        raise self.closing.unsupported("forward_dynamics_parameter_derivatives")
+    def forward_dynamics_parameter_derivatives(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+        *,
+        parameters: str | Sequence[str] = "*",
+    ) -> np.ndarray:
+        """Derivative (..., nv, np) of `forward_dynamics` by those of `parameters` whose names fit:
+        M da - J' dlam = -B Y dp, J da = 0, with the regressor Y of the open tree.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError, UnsupportedError
+        """
+        robot, f = self.closing.open, self.closing.functions
+        names = [parameter.name for parameter in robot.parameters]
+        columns = [names.index(name) for name in names_that_fit(names, parameters)]
+        rows, found = self.forces.solve(q, v, tau, wrenches, None, OPEN)
+        place, speed = rows.take("q"), rows.take("v")
+        wrong = ~np.isfinite(found.a).all(axis=1)
+        Y = robot.regressor(place, speed, np.where(wrong[:, None], 0.0, found.a)).Y[..., columns]
+        force = -robot.actuation_matrix(place) @ Y
+        J = self.closing.geometry.at(place, speed).J
+        none = np.zeros((*J.shape[:2], len(columns)))
+        change, _ = self.closing.factors(robot.mass_matrix(place), J).solve(force, none)
+        change[wrong] = np.nan
+        return change.reshape(*rows.shape, f.nv, len(columns))
