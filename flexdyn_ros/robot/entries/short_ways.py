@@ -27,7 +27,7 @@ from flexdyn_ros.robot.results import BiasTerms, Energy, Linearization
 if TYPE_CHECKING:
     from flexdyn_ros.numerics.compiling.compiler import Entry
 
-__all__ = ["short_ways"]
+__all__ = ["short_forward_dynamics", "short_ways"]
 
 _empty = np.empty
 #: what entries raise at arguments of other types
@@ -220,10 +220,7 @@ def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     """Results of functions that are `checked` are put into the balance of forces."""
     if (load := _dynamics(robot, "forward_dynamics")) is None:
         return None
-    parts, functions = (
-        _Parts(_EFFORTS, (robot.nv,), load, names=(("none", np.zeros(robot.nu)),)),
-        robot.functions,
-    )
+    parts, functions = _forward_parts(robot.nv, robot.nu, load), robot.functions
     if isinstance(functions, EntryFunctions) and functions.checked:
         heads = functions.heads
 
@@ -233,6 +230,16 @@ def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
         also = " and check(q, v, none if tau is None else tau, x0) == 0"
         parts = parts._replace(also=also, names=(*parts.names, ("check", check)))
     return _short("forward_dynamics", general, parts)
+
+
+def _forward_parts(nv: int, nu: int, load: _Load) -> _Parts:
+    return _Parts(_EFFORTS, (nv,), load, names=(("none", np.zeros(nu)),))
+
+
+def short_forward_dynamics(nv: int, nu: int, general: _Way, load: _Load) -> _Way:
+    """The short way of forward dynamics by an entry that a layer brings: `load` gives it and the address that
+    it takes."""
+    return update_wrapper(_short("forward_dynamics", general, _forward_parts(nv, nu, load)), general)
 
 
 def _mass_matrix(robot: RobotInterface, general: _Way) -> _Way | None:

@@ -9,6 +9,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
+from flexdyn_ros.families.trees.loops.compiled import FastPaths
 from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.geometry import placed_loops, stations_of
 from flexdyn_ros.families.trees.loops.vicinity import Vicinity
@@ -21,6 +22,8 @@ _OF_VICINITY = (
     "linearize", "modes", "static_equilibrium", "inverse_dynamics_derivatives",
     "forward_dynamics_parameter_derivatives",
 )  # fmt: skip
+#: methods that ask compiled functions first
+_FAST = ("forward_dynamics", "project")
 #: those of the open tree: by the functions of a robot with loops, they would go through methods of these
 _OF_THE_OPEN_TREE = ("regressor", "coriolis_matrix")
 
@@ -52,6 +55,7 @@ class Loops(Layer):
         inner = functions.like(layers=functions.made_with, bare=functions.bare)
         self.closing = closing = Closing(functions, inner)
         self._forces = Forces(closing)
+        self._fast = FastPaths(self._forces)
         if functions.is_loose:
             return
         found = closing.close()
@@ -69,14 +73,15 @@ class Loops(Layer):
             (self._forces, _OF_FORCES),
             (Vicinity(self._forces), _OF_VICINITY),
             (closing.open, _OF_THE_OPEN_TREE),
+            (self._fast, _FAST),
         )
         vars(self).update({name: getattr(part, name) for part, names in parts for name in names})
 
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.closing.project(q, v)
+        return self._fast.project(q, v)
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
-        return self._forces.stage_dynamics(*state, **more)
+        return self._fast.stage_dynamics(*state, **more)
 
     def refuse(self, verb: str) -> None:
         raise self.closing.unsupported(verb)

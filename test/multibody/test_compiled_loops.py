@@ -1,0 +1,139 @@
+"""Compiled functions of robots with loops: they answer as the general methods, or leave it to these."""
+
+import machines
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.errors import FlexdynWarning, StateError
+
+FLOATING = machines.four_bar_urdf(
+    start='<assembly start="crank_joint -1 coupler_joint 0.55 rocker_joint -1.6"/>',
+    more='<base type="floating"/><actuation active="crank_joint"/>',
+)
+
+#: a bending beam on a hinge whose tip slides on a plane
+BEAM = """<robot name="beam"><link name="ground"/><link name="b"/>
+<joint name="hinge" type="continuous"><parent link="ground"/><child link="b"/><axis xyz="0 1 0"/></joint>
+<flexdyn><actuation active="hinge"/>
+<loop name="tip" type="point_on_plane" base="world" end="b@tip" axis="0.2 0 1"/></flexdyn>
+<flexdyn reference="b"><beam length="1.2" mass_per_length="2" EIy="50" EIz="50" GJ="1e4" EA="1e7"
+ polar_inertia="1e-4"/><modes bending_z="3" bending_y="1"/></flexdyn></robot>"""
+
+ROBOTS = {
+    "four_bar": machines.four_bar,
+    "four_bars": lambda: machines.four_bars(3),
+    "bricard": machines.bricard,
+    "squeezer": machines.squeezer,
+    "floating": lambda: flexdyn_ros.load(FLOATING),
+    "beam": lambda: flexdyn_ros.load(BEAM),
+}
+
+
+def closed_states(robot, count, seed=0):
+    """States on the loops near the neutral pose."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        size = np.array([1e-3 if c.kind not in ("joint", "base") else 0.1 for c in robot.coordinates])
+        q = robot.integrate(robot.neutral(), size * rng.standard_normal(robot.nv), 1.0)
+        found.append(robot.project(robot.assemble(q), rng.standard_normal(robot.nv)))
+    q, v = (np.array(parts) for parts in zip(*found, strict=True))
+    return q, v, rng.standard_normal((count, robot.nu))
+
+
+def parts_of(robot):
+    layer = robot.functions.layers[-1]
+    return layer._fast, layer._forces, layer.closing
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_compiled_answer_is_the_general_one(name):
+    robot = ROBOTS[name]()
+    fast, general, _ = parts_of(robot)
+    q, v, tau = closed_states(robot, 6)
+    call, address = fast._compiled.single()
+    for one in zip(q, v, tau, strict=True):
+        expected, a = general.forward_dynamics(*one), np.empty(robot.nv)
+        assert call(address, *one, a) == 0
+        np.testing.assert_allclose(a, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_array_equal(robot.forward_dynamics(*one), a)
+
+
+def test_a_batch_is_compiled_and_equals_its_calls():
+    robot = machines.four_bars(2)
+    fast, _, _ = parts_of(robot)
+    q, v, tau = closed_states(robot, 17)
+    a = np.empty((17, robot.nv))
+    assert fast._compiled.rows(q, v, tau, a)
+    np.testing.assert_array_equal(robot.forward_dynamics(q, v, tau), a)
+    np.testing.assert_array_equal(a, [robot.forward_dynamics(*one) for one in zip(q, v, tau, strict=True)])
+
+
+def test_rows_off_the_loops_are_left_to_the_general_method():
+    robot = machines.four_bar()
+    q, v, tau = closed_states(robot, 3)
+    expected = robot.forward_dynamics(q, v, tau)
+    q[1, 0] += 1e-3
+    with pytest.raises(StateError, match="loop 'close' is open by"):
+        robot.forward_dynamics(q[1], v[1], tau[1])
+    with pytest.warns(FlexdynWarning, match="1 of 3 states are off the loops"):
+        a = robot.forward_dynamics(q, v, tau)
+    assert np.isnan(a[1]).all()
+    np.testing.assert_allclose(a[[0, 2]], expected[[0, 2]], rtol=1e-11)
+
+
+def test_velocities_that_open_a_loop_are_left_to_the_general_method():
+    robot = machines.four_bar()
+    q, v, tau = closed_states(robot, 1)
+    with pytest.raises(StateError, match="opens at"):
+        robot.forward_dynamics(q[0], v[0] + [1e-3, 0.0, 0.0], tau[0])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_compiled_projection_is_the_general_one(name):
+    robot = ROBOTS[name]()
+    fast, _, closing = parts_of(robot)
+    q, v, _ = closed_states(robot, 4, seed=1)
+    rng = np.random.default_rng(2)
+    for place, speed in zip(q, v, strict=True):
+        place = robot.integrate(place, 1e-5 * rng.standard_normal(robot.nv), 1.0)
+        speed = speed + 1e-3 * rng.standard_normal(robot.nv)
+        expected = closing.project(place, speed)
+        found = place.copy(), speed.copy()
+        assert fast._compiled.project(*found)
+        np.testing.assert_allclose(found[0], expected[0], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(found[1], expected[1], rtol=0.0, atol=1e-10)
+        assert np.abs(robot.loop_residual(found[0])).max() < 1e-12
+        assert np.abs(robot.loop_jacobian(found[0]) @ found[1]).max() < 1e-10
+
+
+def test_states_far_from_the_loops_are_projected_by_the_general_method():
+    robot = machines.four_bar()
+    fast, _, closing = parts_of(robot)
+    q, v = machines.Q + [0.05, -0.02, 0.03], np.ones(3)
+    found = q.copy(), v.copy()
+    assert not fast._compiled.project(*found)
+    np.testing.assert_array_equal(found, (q, v))
+    np.testing.assert_array_equal(robot.project(q, v), closing.project(q, v))
+
+
+def test_singular_poses_are_left_to_the_general_method():
+    """A parallelogram in line: the rank drops by one."""
+    robot = machines.four_bars(1)
+    fast, _, _ = parts_of(robot)
+    flat = robot.assemble(np.array([-0.5 * np.pi, -0.5 * np.pi, 0.5 * np.pi]))
+    np.testing.assert_allclose(np.abs(flat), 0.5 * np.pi, atol=1e-6)
+    call, address = fast._compiled.single()
+    a, still = np.empty(3), np.zeros(3)
+    assert call(address, flat, still, still, a) != 0
+    with pytest.warns(FlexdynWarning, match="singular pose"):
+        robot.forward_dynamics(flat, still)
+
+
+def test_a_steps_stages_may_lie_off_the_loops():
+    robot = machines.four_bar()
+    fast, general, _ = parts_of(robot)
+    q, v = machines.Q + [1e-3, 0.0, 0.0], machines.V
+    tau = np.array([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(fast.stage_dynamics(q, v, tau), general.stage_dynamics(q, v, tau), rtol=1e-10)
