@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,9 @@ class CompiledLoops:
     """
 
     def __init__(self, closing: Closing, tolerance: float) -> None:
-        functions, geometry = closing.open.functions, closing.geometry
+        # those of a tree, which lie above
+        functions: Any = closing.open.functions
+        geometry = closing.geometry
         heads, nv = functions.heads, functions.nv
         ends = [mount for loop in geometry.loops for mount in (loop.base, loop.end)]
         # ends with the same constraint frame are looked at once
@@ -130,7 +133,7 @@ class FastPaths:
 
         return short_forward_dynamics(f.nv, f.nu, batches, lambda: self._compiled.single())
 
-    def _batch(self, q: object, v: object, tau: object, out: np.ndarray | None) -> np.ndarray | None:
+    def _batch(self, q: Any, v: Any, tau: Any, out: np.ndarray | None) -> np.ndarray | None:
         """Accelerations of a batch, if all its states have an answer."""
         f = self._closing.functions
         given = {"q": (q, f.nq), "v": (v, f.nv), "tau": (np.zeros(f.nu) if tau is None else tau, f.nu)}
@@ -138,8 +141,8 @@ class FastPaths:
         if rows.count < 2:
             return None
         a = check_out(out, (*rows.shape, f.nv), rows)
-        state = (np.ascontiguousarray(rows.take(name)) for name in given)
-        return a if self._compiled.rows(*state, a.reshape(rows.count, -1)) else None
+        q, v, tau = (np.ascontiguousarray(rows.take(name)) for name in given)
+        return a if self._compiled.rows(q, v, tau, a.reshape(rows.count, -1)) else None
 
     def stage_dynamics(
         self,
