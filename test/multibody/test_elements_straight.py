@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -53,7 +54,8 @@ def test_single_calls_do_without_their_general_way(text, monkeypatch):
     robot = flexdyn_ros.load(text)
     general = {verb: getattr(Robot, verb)(robot, *given) for verb, given in arguments(robot).items()}
     for verb in VERBS:
-        monkeypatch.setattr(Robot, verb, lambda *given, verb=verb, **options: pytest.fail(verb))
+        fails = wraps(getattr(Robot, verb))(lambda *given, verb=verb, **options: pytest.fail(verb))
+        monkeypatch.setattr(Robot, verb, fails)
     robot = flexdyn_ros.load(text)
     for verb, given in arguments(robot).items():
         for _ in range(2):
@@ -86,6 +88,7 @@ def test_what_nothing_drives_is_solved_in_the_order_of_all_efforts():
 
 LOADED = """
 import sys
+from functools import wraps
 import numpy as np
 from contextlib import contextmanager
 from flexdyn_ros.numerics.compiling import callbacks, compiler

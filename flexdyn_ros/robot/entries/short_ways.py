@@ -267,7 +267,7 @@ def _observing(
     def make(robot: RobotInterface, general: _Way) -> _Way | None:
         if (functions := _observed(robot, name)) is None:
             return None
-        heads, shape = functions.heads, (5, robot.nv) if size is None else size
+        heads, shape = functions.heads, 5 * robot.nv if size is None else size
         load = lambda: (observers.observe_one.load(), heads.looking(name).address)  # noqa: E731
         return _short(verb, general, _Parts(("q", "v"), (shape,), load, answer, names=names))
 
@@ -471,7 +471,9 @@ _MAKERS: dict[str, _Maker] = {
     "forward_dynamics": _forward_dynamics,
     "mass_matrix": _mass_matrix,
     "bias_forces": _bias_forces,
-    "bias_terms": _observing("bias_terms", "bias_terms", None, "parts(*x0)", (("parts", BiasTerms),)),
+    "bias_terms": _observing(
+        "bias_terms", "bias_terms", None, "parts(*x0.reshape(5, -1))", (("parts", BiasTerms),)
+    ),
     "energy": _observing("energy", "energy", 3, "parts(x0[0], x0[1], x0[2])", (("parts", Energy),)),
     "momentum": _observing("momentum", "momenta", 10, "x0[:6]"),
     "center_of_mass": _center_of_mass,
