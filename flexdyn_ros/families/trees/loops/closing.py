@@ -28,9 +28,6 @@ from flexdyn_ros.robot.verbs import Robot
 OPEN = 1e-6
 #: share of singular values below which one is zero, of J M^-1/2 at the neutral pose
 _RANK = 1e-9
-#: gaps [m, rad] that a step leaves, that few Newton steps close, and that these leave: as good as zero, of
-#: rounding; how many they are
-_NEARLY, _POLISHED, _ROUNDED, _POLISHING = 1e-3, 1e-15, 1e-13, 5
 #: draws of `random` until one can be closed
 _DRAWS = 50
 #: kinds of coordinates that assembly moves: not those of links that deform, motors and hubs
@@ -234,34 +231,12 @@ class Closing:
 
     def onto_loops(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`project` of a state that is good."""
-        moves = self.moves(())
-        near = self._polished(q, moves)
-        q = self.closed(q, moves) if near is None else near
+        q = self.closed(q, self.moves(()))
         J = self.geometry.at(q[None], v[None]).J
         factors = self.factors(self.open.mass_matrix(q)[None], J)
         # M (v_new - v) = J' lam, J v_new = 0
         change, _ = factors.solve(np.zeros((1, v.size, 1)), -(J @ v[None, :, None]))
         return q, v + change[0, :, 0]
-
-    def _polished(self, q: np.ndarray, moves: np.ndarray) -> np.ndarray | None:
-        """q (nq,) of a step, moved onto loops that are nearly closed by Newton steps of least mass-weighted
-        size; None where they are open by more, or few steps do not close them."""
-        still, M = np.zeros((1, len(moves))), self.open.mass_matrix(q)
-        own = M[np.ix_(moves, moves)][None]
-        last = np.inf
-        for _ in range(_POLISHING):
-            found = self.geometry.at(q[None], still)
-            gap = float(np.abs(found.residual).max())
-            if gap <= _POLISHED or (gap <= _ROUNDED and gap >= last):
-                return q
-            if gap > _NEARLY or not np.isfinite(gap):
-                return None
-            factors = self.factors(own, found.J[:, :, moves])
-            step, _ = factors.solve(np.zeros((*own.shape[:2], 1)), -found.residual[..., None])
-            dx = np.zeros(len(moves))
-            dx[moves] = step[0, :, 0]
-            q, last = self.open.integrate(q, dx, 1.0), gap
-        return None
 
     def factors(self, M: np.ndarray, J: np.ndarray) -> Constrained:
         """The factors of M and of the loops; SingularityError where M is not positive definite."""
