@@ -45,7 +45,7 @@ def test_functions_of_robots_are_rows_and_are_provided_on_demand(name):
 
 def test_a_layer_provides_what_it_wraps_and_calls_it():
     inner = flexdyn_ros.load("boom_on_cylinder").functions
-    alone, around = inner.inner.table, inner.table
+    alone, around = inner.layers[-1].inner.table, inner.table
     around.provide("energy")
     assert around["energy"] is not alone["energy"]
     # frames are no business of cylinders
