@@ -121,7 +121,7 @@ class Layer:
 
     def driven_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and rates (..., k) of what is driven."""
-        raise NotImplementedError
+        return q[..., :0], v[..., :0]
 
     def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:
         """See `FamilyFunctions.singles`."""
