@@ -155,7 +155,12 @@ def leg_parameters(
         "lead": float(h.control.lead),
         "rtol": rtol,
         "atol": atol,
+        "supply_index": -1.0,
+        "compensation": inf,
     }
+    for port in ("bore", "rod"):
+        values |= {f"cracking_{port}": 0.0, f"pilot_{port}": 0.0, f"counterbalance_{port}": 0.0}
+        values[f"range_{port}"] = 1e6
     values |= _friction(h)
     values["nominal_gain"] = _nominal_gain(values)
     return np.array([values[name] for name in memory.PARAMETERS], dtype=np.float64)
