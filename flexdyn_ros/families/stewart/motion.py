@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.families.stewart.kernels.views import LEGS
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, forces
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, edges, forces, oil, spool
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_NUMBERS,
     ACTUATOR_PARAMETERS,
@@ -46,7 +46,7 @@ def platform_motion(functions: Any) -> Motion:
         stiffness=np.zeros(6),
         damping=np.zeros(6),
         memory=None if hydraulics is None else LegMemory(hydraulics, functions),
-        switches=() if hydraulics is None else (cylinder.__name__, forces.__name__),
+        switches=() if hydraulics is None else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
         keep=functions,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -23,6 +23,7 @@ from flexdyn_ros.families.trees.elements.model import (
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import loops_of
+from flexdyn_ros.multibody.elements.cylinder.circuits import circuits_of, unused_supplies
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -31,6 +32,11 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.results import CylinderStates, ElementStates, Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
+
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.elements.oil import Oil
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 
 
 class Elements(Layer):
@@ -42,7 +48,7 @@ class Elements(Layer):
     behind the efforts of the coordinates (docs/theory/elements.md).
     """
 
-    offers = ("elements", "element_names", "element_forces", "cylinder_states")
+    offers = ("elements", "element_names", "element_forces", "cylinder_states", "hydraulics")
 
     @staticmethod
     def sections(description: RobotDescription) -> tuple[str, ...]:
@@ -61,6 +67,7 @@ class Elements(Layer):
         )
         self._is_driven = np.array([i for i, e in enumerate(self.elements) if e.kind.driven], dtype=np.intp)
         self.driven = self._driven_coordinates()
+        self.oil = self._find_oil()
         functions.effort_names += tuple(c.name for c in self.driven)
         functions.nu = len(functions.effort_names)
         #: the robot without its elements
@@ -80,6 +87,25 @@ class Elements(Layer):
         self.functions.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----
+
+    @property
+    def hydraulics(self) -> Hydraulics | None:
+        """The cylinders that oil drives; None without any."""
+        return None if self.oil is None else self.oil.hydraulics
+
+    def _find_oil(self) -> Oil | None:
+        description = self.functions.description
+        circuits = circuits_of(description)
+        if not self.functions.changes:
+            self.functions.warnings += unused_supplies(description)
+        if not circuits:
+            return None
+        from flexdyn_ros.families.trees.elements.oil import Oil
+
+        names = {record.name for circuit in circuits for _, record in circuit.cylinders}
+        elements = [i for i, e in enumerate(self.elements) if e.name in names]
+        driven = [i for i, c in enumerate(self.driven) if c.name in names]
+        return Oil(self.functions, circuits, elements, driven)
 
     @property
     def element_names(self) -> tuple[str, ...]:
@@ -159,7 +185,7 @@ class Elements(Layer):
     def motion(self, within: Motion) -> Motion:
         from flexdyn_ros.families.trees.elements.motion import elements_motion
 
-        return elements_motion(within, self.packed, self.elements, self.driven)
+        return elements_motion(within, self.packed, self.elements, self.driven, self.oil)
 
     # ---- what the elements do ----
 

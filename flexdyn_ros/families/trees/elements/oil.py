@@ -12,10 +12,16 @@ from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels import edges, forces, spool
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
 from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_circuits
 from flexdyn_ros.robot.motion import ElementState
+
+#: modules of kernels whose comparisons are events: edges of valves, stops
+OIL_SWITCHES = tuple(module.__name__ for module in (of_cylinder, edges, forces, oil_kernels, spool))
 
 
 class Oil:

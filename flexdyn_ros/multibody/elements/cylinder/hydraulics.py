@@ -29,7 +29,10 @@ class HydraulicState(NamedTuple):
     it out; force_friction is the resistance of the seals, positive against extension. flow_bore, flow_rod are
     those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The fields
     after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's bristles,
-    integral of the force control, the last rate and its filtered slope, sub-steps tried.
+    integral of the force control, the last rate and its filtered slope, sub-steps tried; then the oil in both
+    chambers, its volume at atmospheric pressure [m3], which steps go on with (new pressures or a new stroke are
+    taken with new oil); and energies from the supply, of the piston, and lost [J], added up for cylinders on a
+    <supply> of their own description only.
     """
 
     force: np.ndarray
@@ -51,6 +54,11 @@ class HydraulicState(NamedTuple):
     last_rate: np.ndarray
     rate_slope: np.ndarray
     attempts: np.ndarray
+    oil_bore: np.ndarray
+    oil_rod: np.ndarray
+    supply_work: np.ndarray
+    piston_work: np.ndarray
+    oil_loss: np.ndarray
 
 
 class Hydraulics:
@@ -171,6 +179,7 @@ class Hydraulics:
         states = np.stack(state, axis=-1, dtype=np.float64)
         if states.shape[:-1] != shape.shape:
             states = np.broadcast_to(states, (*shape.shape, STATE_COUNT)).copy()
+        kernels.accept(self._address, n, states.reshape(-1))
         kernels.tick(
             self._address, n, states.reshape(-1), np.empty(STATE_COUNT),
             *(row.reshape(-1) for row in rows), _MODES[mode], float(dt),
@@ -220,8 +229,11 @@ class Hydraulics:
 
 
 def unpacked(states: np.ndarray) -> HydraulicState:
-    """Fields (..., n) of states (..., n, STATE_COUNT)."""
+    """Fields (..., n) of states (..., n, STATE_COUNT); columns that older recordings lack are zero."""
     columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
+    missing = STATE_COUNT - len(columns)
+    if missing > 0:
+        columns = np.concatenate((columns, np.zeros((missing, *columns.shape[1:]))))
     state = HydraulicState(*columns)
     return state._replace(flags=state.flags.astype(np.uint32))
 
@@ -259,6 +271,7 @@ class Cylinders:
     def set_state(self, state: HydraulicState) -> None:
         """Go on from another state."""
         self.rows[:] = np.stack(state, axis=-1, dtype=np.float64)
+        kernels.accept(self.hydraulics._address, len(self._zero), self._flat)
 
     def state(self) -> HydraulicState:
         """A copy of the present state."""

@@ -1,0 +1,132 @@
+"""Oil with entrained air: specific volume, stiffness, energy, and the pressure of oil in a given volume.
+
+Relative to its volume at atmospheric pressure, oil with a share alpha0 of air there takes the volume (Yu, Chen &
+Lu 1994; docs/theory/hydraulics.md)
+
+    w(p) = (1 - alpha0) exp(-(p - p_atm)/beta_l) + alpha0 (p_atm/p)^(1/n),
+
+which falls from infinity at p = 0; so each volume per oil has one positive pressure. Without air w is the
+exponential alone, and a chamber that outgrows its oil is a void of VOID_PRESSURE.
+
+A fluid is the tuple (beta_l, alpha0, n, p_atm).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import both, holds, larger, less, select
+
+from . import memory as at
+
+#: pressure of a void in oil without air [Pa]
+VOID_PRESSURE = 100.0
+#: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and the
+#: last change of p, as a part of it, that leaves an error of about its square
+ROUNDS, CLOSE = 8, 1e-5
+#: pressure where gas and liquid are told apart in a first guess [Pa]
+MIDDLE = 1e6
+
+
+@kernel
+def fluid_of(P):
+    """The fluid of a cylinder's row of parameters."""
+    return P[at.BULK_MODULUS], P[at.AIR], P[at.POLYTROPIC], P[at.ATMOSPHERE]
+
+
+@kernel
+def volume_and_stiffness(fluid, p):
+    """w(p) [-] and beta(p) = -w / (dw/dp) [Pa] at p > 0 [Pa]."""
+    bulk, air, n, atmosphere = fluid
+    oil = (1.0 - air) * np.exp((atmosphere - p) / bulk)
+    if air == 0.0:
+        return oil, bulk
+    gas = air * (atmosphere / p) ** (1.0 / n)
+    w = oil + gas
+    return w, w / (oil / bulk + gas / (n * p))
+
+
+@kernel
+def energies(fluid, p, w):
+    """Elastic energy e(p) and enthalpy h = e + (p - p_atm) w of oil, by its volume at p_atm [J/m3].
+
+    w : w(p)
+
+    e = -int (p - p_atm) dw from p_atm; so d(s e) = h ds - (p - p_atm) dV of oil s in a volume V = s w. With
+    X = w_air(p): e_air = [ (p X - p_atm alpha0) / (n - 1) ] + p_atm (X - alpha0), n > 1; isothermal air
+    (n = 1) has alpha0 p_atm ln(p/p_atm) in place of the bracket.
+    """
+    bulk, air, n, atmosphere = fluid
+    P = p - atmosphere
+    # exp(-P/beta_l) = (1 - t)/(1 + t): so nothing is lost where P is small
+    t = np.tanh(0.5 * P / bulk)
+    e = (1.0 - air) * (2.0 * bulk * t - P * (1.0 - t)) / (1.0 + t)
+    if air != 0.0:
+        gas = w - (1.0 - air) * (1.0 - t) / (1.0 + t)
+        if n > 1.0:
+            e += (p * gas - atmosphere * air) / (n - 1.0)
+        else:
+            e += air * atmosphere * np.log(p / atmosphere)
+        e += atmosphere * (gas - air)
+    return e, e + P * w
+
+
+@kernel
+def guessed(fluid, v, p, w, beta):
+    """A pressure near which w = v, from w and beta at p: one round of Newton where it changes p by less than
+    half, else a lower bound.
+
+    Bounds: without its gas the oil has w = v at p_atm - beta_l ln(v/(1 - alpha0)); and below MIDDLE the gas
+    takes at most what the liquid at MIDDLE leaves of v.
+    """
+    bulk, air, n, atmosphere = fluid
+    near = p + (w - v) * beta / w
+    close = both(less(0.5 * p, near), less(near, 2.0 * p))
+    if holds(close):
+        return near
+    liquid = atmosphere - bulk * np.log(v / (1.0 - air))
+    gas = v - (1.0 - air) * np.exp((atmosphere - MIDDLE) / bulk)
+    # more gas than `least` has less than MIDDLE
+    least = air * (atmosphere / MIDDLE) ** (1.0 / n)
+    thin = atmosphere * (air / larger(gas, least)) ** n
+    return select(close, near, larger(liquid, thin))
+
+
+@kernel
+def pressure_at(fluid, v, p, w, beta):
+    """Pressure at which w = v > 0 [Pa], and beta there, from w and beta at the pressure p.
+
+    Newton from `guessed`: p <- max(p + (w(p) - v) beta(p)/w(p), p/10). w is convex in p, so that all rounds but
+    the first rise to the solution. beta is that of the round before the last, `CLOSE` to the solution.
+    """
+    if fluid[1] == 0.0:
+        return larger(fluid[3] - fluid[0] * np.log(v), VOID_PRESSURE), fluid[0]
+    p = guessed(fluid, v, p, w, beta)
+    for _ in range(ROUNDS):
+        w, beta = volume_and_stiffness(fluid, p)
+        change = larger((w - v) * beta / w, -0.9 * p)
+        p = p + change
+        if holds(less(abs(change), CLOSE * p)):
+            break
+    return p, beta
+
+
+@kernel
+def pressure_of(fluid, v, p):
+    """`pressure_at` from any pressure p > 0, to the last digits."""
+    w, beta = volume_and_stiffness(fluid, p)
+    change = (w - v) * beta / w
+    if holds(less(abs(change), CLOSE * p)) and fluid[1] != 0.0:
+        return p + change, beta
+    p, _ = pressure_at(fluid, v, p, w, beta)
+    w, beta = volume_and_stiffness(fluid, p)
+    if fluid[1] == 0.0:
+        return p, beta
+    return p + (w - v) * beta / w, beta
+
+
+@kernel
+def oil_of(fluid, volume, p):
+    """Oil in a volume at pressure p: its volume at atmospheric pressure [m3]."""
+    return volume / volume_and_stiffness(fluid, p)[0]
