@@ -98,6 +98,11 @@ class Plan:
         return self.control is None or self.stride == self.hold
 
     @property
+    def moves_states(self) -> bool:
+        """Whether cylinders act whose states are recorded."""
+        return self.cylinders != "direct" and self.states0.size > 0
+
+    @property
     def stepping(self) -> dict[str, Any]:
         """Options of the stepper: start, stops, clipping."""
         # cylinders have end stops and largest forces of their own

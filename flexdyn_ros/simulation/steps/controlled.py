@@ -221,6 +221,10 @@ class _Run:
     def _state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.stepper.q.copy(), self.stepper.v.copy()
 
+    def _states(self, times: np.ndarray) -> np.ndarray:
+        """States of elements (n, ns) at times (n,): the time of the steps, where cylinders act."""
+        return self.stepper.states[None] if self.plan.moves_states else self.provider.states(times)
+
     def _rows(self, last: int) -> list[np.ndarray]:
         """Rows of the record up to the sample `last` that are still to be filled."""
         record = self.record
@@ -322,7 +326,7 @@ class _Run:
         """Take rows of the record that were written at times (n,)."""
         record = self.record
         here = slice(record.count, record.count + times.size)
-        record.t[here], record.states[here] = times, self.provider.states(times)
+        record.t[here], record.states[here] = times, self._states(times)
         record.count += times.size
 
     def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
@@ -416,7 +420,7 @@ class _Run:
             self.stepper.look_again(event.time)
             stepper = self.stepper
             account = stepper.work, stepper.dissipated, stepper.any_saturated
-            states = self.provider.states(np.array([event.time]))[0]
+            states = self._states(np.array([event.time]))[0]
             record.add(event.time, stepper.q, stepper.v, self._effort(), *account, states)
         self.t = event.time
 
@@ -429,7 +433,7 @@ def run_controlled(plan: Plan) -> Trajectory:
         samples = plan.samples
         # cylinders are recorded, and their force control acts, where a sample ends a call
         holds = plan.control is not None and not plan.is_continuous
-        by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force"
+        by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force" or plan.moves_states
         stride = 1 if by_samples else max(1, last)
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)

@@ -50,7 +50,8 @@ def run_fixed(plan: Plan) -> Trajectory:
     in_chunks = all(watch.many is not None for watch in plan.watches)
     first, event = 0, None
     with Progress(plan) as progress:
-        if isinstance(stepper, Stepper) and in_chunks and not (calls_back or "hydraulics" in plan.record):
+        by_steps = calls_back or "hydraulics" in plan.record or plan.moves_states
+        if isinstance(stepper, Stepper) and in_chunks and not by_steps:
             first = plan.times.size - 1 - _has_short_step(plan)
             event = _in_chunks(plan, stepper, record, progress, first)
         if event is None:

@@ -106,11 +106,13 @@ class FusedHydraulics:
         assert isinstance(memory, CylinderMemory)
         self.hydraulics, self._stepper, self._kept = hydraulics, stepper, memory
         self._memory, self._places = stepper._workspace.actuators, memory.places
-        start = hydraulics.initial(np.zeros(memory.places.size))
+        # what `Robot.element_states` names is there from the start
+        start = None if memory.states else hydraulics.initial(np.zeros(memory.places.size))
         self.cylinders = Cylinders(hydraulics, start, memory.rows(self._memory))
         self.mode = mode
         self._missed = 0
-        self.fill()
+        if not memory.states:
+            self.fill()
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
 
     @property

@@ -132,7 +132,10 @@ class OilMemory(CylinderMemory):
 
     def write(self, memory: np.ndarray, states: np.ndarray) -> None:
         """See `ElementMemory`."""
-        self.rows(memory)[self._indices] = states
+        rows = self.rows(memory)
+        rows[self._indices] = states
+        # the next step takes the oil that belongs to the pressures
+        rows[:, [cylinder.OIL_1, cylinder.OIL_2]] = 0.0
 
 
 def _stacked(state: Any) -> np.ndarray:

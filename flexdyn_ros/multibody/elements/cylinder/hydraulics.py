@@ -244,8 +244,8 @@ class Cylinders:
     Parameters
     ----------
     hydraulics : Hydraulics
-    state : HydraulicState
-        (n,) fields.
+    state : HydraulicState or None
+        (n,) fields; None: those in `rows`.
     rows : (n, k) array, optional
         Memory to use, C-contiguous.
 
@@ -255,14 +255,17 @@ class Cylinders:
         The state, columns as STATE of kernels/memory.py.
     """
 
-    def __init__(self, hydraulics: Hydraulics, state: HydraulicState, rows: np.ndarray | None = None) -> None:
+    def __init__(
+        self, hydraulics: Hydraulics, state: HydraulicState | None, rows: np.ndarray | None = None
+    ) -> None:
         self.hydraulics = hydraulics
         n = len(hydraulics.names)
         self.rows = np.zeros((n, STATE_COUNT)) if rows is None else rows
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)
-        self.set_state(state)
+        if state is not None:
+            self.set_state(state)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """One field (n,), live."""

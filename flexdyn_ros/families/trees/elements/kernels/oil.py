@@ -10,6 +10,8 @@ of supplies, then by cylinder what `places_of` cuts, a place and a speed of the 
 
 from __future__ import annotations
 
+import numpy as np
+
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
