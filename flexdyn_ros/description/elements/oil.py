@@ -20,7 +20,6 @@ from flexdyn_ros.description.language.vocabulary import (
     choice,
     element,
     not_negative,
-    number,
     positive,
     reference,
 )

@@ -183,8 +183,9 @@ class _Run:
         self.stepper.use_method(kind.of_stepper)
 
     def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
-        """As `go`; cylinders that take forces (6,) set their valves anew in every period."""
+        """As `go`; cylinders that take their entries of forces (nu,) set their valves anew in every period."""
         assert self._cylinders is not None
+        forces = forces[self._cylinders.places]
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
         event = None
         for until in np.linspace(self.t, end, periods + 1)[1:].tolist():
@@ -193,7 +194,7 @@ class _Run:
         return event
 
     def _take_cylinders(self) -> None:
-        """Let the cylinders of a platform drive it, their pressures as exact as the platform's motion."""
+        """Let the cylinders drive the robot, their pressures as exact as its motion."""
         cylinders = self._cylinders = FusedHydraulics(self.stepper, "valve")
         pressure = cylinders.sharpen(SHARPER * self.plan.rtol)
         self.record.follow(cylinders)
@@ -216,7 +217,11 @@ class _Run:
 
     def _effort(self) -> np.ndarray:
         """What acts on the robot at the state."""
-        return self.stepper.effort if self._cylinders is None else self._cylinders.cylinders["force"]
+        if self._cylinders is None:
+            return self.stepper.effort
+        effort = self.stepper.effort.copy()
+        effort[self._cylinders.places] = self._cylinders.cylinders["force"]
+        return effort
 
     def _state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.stepper.q.copy(), self.stepper.v.copy()
@@ -438,15 +443,14 @@ def run_controlled(plan: Plan) -> Trajectory:
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)
             tau = plan.command(float(times[first]), *run._state())
-            if plan.cylinders != "force":
-                run.provider.command(float(times[first]), tau)
+            run.provider.command(float(times[first]), tau)
             if first == 0:
                 run.begin()
             elif plan.cylinders == "direct" and run.record.t[run.record.count - 1] == times[first]:
                 run.stepper.look_again(float(times[first]))
                 run.record.tau[run.record.count - 1] = run.stepper.effort
             wanted = times[samples[(samples > first) & (samples <= end)]]
-            if plan.cylinders == "force":
+            if plan.mode == "force":
                 event = run.go_with_forces(float(times[end]), wanted, tau)
             else:
                 event = run.go(float(times[end]), wanted)

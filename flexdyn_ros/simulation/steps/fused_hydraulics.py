@@ -116,6 +116,11 @@ class FusedHydraulics:
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
 
     @property
+    def places(self) -> np.ndarray:
+        """Of the cylinders (n,) among the efforts."""
+        return self._places
+
+    @property
     def mode(self) -> str:
         """Meaning of the stepper's tau."""
         return next(name for name, value in _MODES.items() if value == self._memory[cylinder.MODE])

@@ -33,7 +33,6 @@ from flexdyn_ros.robot.results import CylinderStates, ElementStates, Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
-
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.elements.oil import Oil
     from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
@@ -100,6 +99,10 @@ class Elements(Layer):
             self.functions.warnings += unused_supplies(description)
         if not circuits:
             return None
+        if loops_of(description):
+            _, record = circuits[0].cylinders[0]
+            place = description.place(record, f"cylinder '{record.name}'")
+            place.fail("<hydraulics> beside a <loop> is not possible yet", expected="no <loop>, or <force>")
         from flexdyn_ros.families.trees.elements.oil import Oil
 
         names = {record.name for circuit in circuits for _, record in circuit.cylinders}
@@ -186,6 +189,12 @@ class Elements(Layer):
         from flexdyn_ros.families.trees.elements.motion import elements_motion
 
         return elements_motion(within, self.packed, self.elements, self.driven, self.oil)
+
+    def add_springs(self, q: np.ndarray, K: np.ndarray, D: np.ndarray) -> None:
+        if self.oil is not None:
+            J = self._lengths(q)[1][:, self.oil.elements]
+            for matrix, of_cylinders in zip((K, D), self.oil.springs(q), strict=True):
+                matrix += np.einsum("nki,nk,nkj->nij", J, of_cylinders, J)
 
     # ---- what the elements do ----
 

@@ -44,6 +44,15 @@ class Oil:
         """Of a simulation."""
         return OilMemory(self)
 
+    def springs(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness [N/m] of the oil between closed valves at rows of q, at the pressures that hold the robot
+        there, and viscous friction [N s/m], (n, cylinders) each."""
+        memory, h = self.memory(), self.hydraulics
+        lengths = memory.lengths(q)
+        start = h.initial(memory.holding(q), lengths)
+        springs = h.stiffness(lengths, (start.pressure_bore, start.pressure_rod))
+        return springs, np.broadcast_to(h.model.column("viscous"), springs.shape)
+
 
 class OilMemory(CylinderMemory):
     """Memory of the cylinders of a tree (kernels/oil.py)."""

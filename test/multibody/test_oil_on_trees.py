@@ -1,0 +1,214 @@
+"""Oil in cylinders between frames of a tree: what is refused, states, commands, runs, modes."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from oil_circuits import FLUID, HANGING, hanging
+
+import flexdyn_ros
+from flexdyn_ros.errors import DescriptionError, DimensionError, UnknownNameError, UnsupportedError
+from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
+
+#: O2 of the worked numbers: pressures in equilibrium with 300 kg, where the rod side has 20 bar
+START = {"lift/pressure_bore": 2514584.472, "lift/pressure_rod": 20e5}
+PUMP = '<pump type="{}" displacement="1.2e-5" speed="157" {}/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (hanging(in_cylinder='<counterbalance port="bore" cracking_pressure="0" pilot_ratio="4" conductance="1e-7"/>'),
+         ("counterbalance", "cracking_pressure", "'0'", "> 0 Pa")),
+        (hanging(in_cylinder='<counterbalance port="bore" cracking_pressure="9e6" pilot_ratio="-1" conductance="1e-7"/>'),
+         ("counterbalance", "pilot_ratio", "'-1'", ">= 0")),
+        (hanging(in_cylinder='<counterbalance port="rod" cracking_pressure="9e6" pilot_ratio="1" conductance="0"/>'),
+         ("counterbalance", "conductance", "'0'", "> 0")),
+        (hanging(in_cylinder='<hose port="bore" volume="1e-4"/><hose port="bore" volume="1e-4"/>'),
+         ("hose", "'bore'", "twice", "once")),
+        (hanging(in_cylinder=FLUID), ("hydraulics/fluid", "unknown element <fluid>")),
+        (hanging(in_supply=PUMP.format("constant_pressure", "")), ("pump", "line_volume", "missing")),
+        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3"'), supply=""), ("pump", "margin", "missing")),
+        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"')),
+         ("supply[oil]", "pressure", "160e5", "maximum_pressure")),
+        (hanging(in_supply=PUMP.format("fixed_displacement", 'line_volume="1e-3"'), supply=""),
+         ("supply[oil]", "relief_pressure", "fixed_displacement")),
+        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"'),
+                 supply='relief_pressure="1e6"'), ("supply[oil]", "relief_pressure", "1e6", "2e+06")),
+        (hanging(in_supply=2 * PUMP.format("constant_pressure", 'line_volume="1e-3"')), ("pump", "twice")),
+        (hanging(in_supply='<accumulator volume="1e-3" precharge="9e6"/>'), ("supply[oil]", "pump")),
+        (hanging(supply=""), ("supply[oil]", "'pressure'", "missing")),
+        (hanging(supply='pressure="2e5"'), ("supply[oil]", "tank_pressure", "3e5", "below 200000 Pa")),
+        (HANGING.replace('supply="oil"', 'supply="oi"'), ("cylinder 'lift'", "supply", "'oi'", "did you mean 'oil'")),
+        (HANGING.replace("oil", "lift"), ("cylinder 'lift'", "name", "a name of its own")),
+        (HANGING.replace('<end_stop stiffness="1e8" damping="1"/>', ""), ("cylinder[lift]", "<end_stop> is missing")),
+        (HANGING.replace("</hydraulics>", '</hydraulics><end_stop stiffness="1e8" damping="1"/>'),
+         ("cylinder[lift]", "<end_stop> in <hydraulics> and in <cylinder>", "one of them")),
+        (HANGING.replace("</hydraulics>", '</hydraulics><force maximum="1"/>'),
+         ("cylinder[lift]", "<force> and <hydraulics>", "one of them")),
+    ],
+)  # fmt: skip
+def test_what_oil_refuses_is_told_by_element_value_and_expectation(text, words):
+    with pytest.raises(DescriptionError) as told:
+        flexdyn_ros.load(text)
+    for word in words:
+        assert word in str(told.value)
+
+
+def test_a_supply_that_nobody_uses_is_a_warning():
+    text = hanging(in_robot=f'<supply name="idle" pressure="1e7" tank_pressure="1e5">{FLUID}</supply>')
+    robot = flexdyn_ros.load(text)
+    assert "no cylinder uses supply 'idle'" in robot.warnings
+
+
+def test_states_have_names_units_and_rest_values():
+    robot = flexdyn_ros.load(HANGING)
+    assert [state.name for state in robot.element_states] == [
+        "lift/pressure_bore",
+        "lift/pressure_rod",
+        "lift/spool",
+    ]
+    q = robot.neutral()
+    bore, rod, spool = robot.rest_states(q)
+    area = 0.25 * np.pi * 0.05**2
+    ring = area - 0.25 * np.pi * 0.036**2
+    # the pressures hold the load, and their mean is half way between supply and tank
+    np.testing.assert_allclose(area * bore - ring * rod - (area - ring) * 101325, 300 * 9.81, rtol=1e-12)
+    np.testing.assert_allclose(bore + rod, 163e5)
+    assert spool == 0.0
+    second = flexdyn_ros.load(hanging(valve='natural_frequency_hz="50" damping_ratio="0.8" slew_rate="20"'))
+    assert [s.name.partition("/")[2] for s in second.element_states] == [
+        "pressure_bore", "pressure_rod", "spool", "spool_rate", "slewed_command",
+    ]  # fmt: skip
+    again = pickle.loads(pickle.dumps(robot))
+    np.testing.assert_array_equal(again.rest_states(q), robot.rest_states(q))
+
+
+def test_a_load_on_shut_valves_swings_as_the_worked_number_says():
+    robot = flexdyn_ros.load(HANGING)
+    run = flexdyn_ros.simulate(robot, 0.1, v0=[0.3], states0=START, rtol=1e-9)
+    np.testing.assert_allclose(0.17 + run.q[-1, 0], 0.168577431219, atol=1e-9)
+    np.testing.assert_allclose(run.v[-1, 0], -0.010900602, atol=1e-6)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 5e-3])
+def test_a_load_on_shut_valves_does_not_sink(dt):
+    # after a motion, a minute on shut valves without leakage: mean length of the last second less the first
+    robot = flexdyn_ros.load(hanging(in_cylinder=_STRIBECK))
+    stepper = Stepper(robot, dt, "staggered")
+    oil = FusedHydraulics(stepper, "valve")
+    for opening, seconds in ((0.3, 0.5), (-0.2, 0.5), (0.0, 1.0)):
+        oil.command([opening])
+        assert stepper.advance(round(seconds / dt)) == 0
+    second, lengths = round(1.0 / dt), []
+    for _ in range(60):
+        mean = 0.0
+        for _ in range(second):
+            stepper.advance()
+            mean += stepper.q[0] / second
+        lengths.append(mean)
+    assert abs(lengths[-1] - lengths[0]) < 1e-6
+
+
+_STRIBECK = '<friction model="stribeck" coulomb="50" static="60" stribeck_velocity="0.01" smoothing_velocity="0.005" viscous="600"/>'
+
+
+def test_leakage_lets_it_sink_at_the_rate_of_the_closed_form():
+    # the load's weight stays on the piston: A1 p1' = A2 p2'. With p1' = beta1/V1 (-q - A1 v), p2' = beta2/V2
+    # (q + A2 v) and the leak q = C (p1 - p2) between both shut chambers that gives v
+    C = 2e-12
+    robot = flexdyn_ros.load(hanging(in_cylinder=f'<leakage internal="{C}"/>{_STRIBECK}'))
+    run = flexdyn_ros.simulate(
+        robot, 4.0, dt=1e-3, states0=START | {"lift/pressure_bore": 1e7, "lift/pressure_rod": 1.6e7}
+    )
+    late = slice(2000, None)
+    y, (bore, rod, _) = 0.17 + run.q[late, 0].mean(), run.states[late].mean(axis=0)
+    area = 0.25 * np.pi * 0.05**2
+    ring = area - 0.25 * np.pi * 0.036**2
+    beta1, beta2 = (robot.hydraulics.bulk_modulus(p)[0] for p in (bore, rod))
+    c1, c2 = beta1 * area / (1e-4 + area * y), beta2 * ring / (1e-4 + ring * (0.4 - y))
+    v = -C * (bore - rod) * (c1 + c2) / (c1 * area + c2 * ring)
+    moved = (run.q[-1, 0] - run.q[2000, 0]) / (run.t[-1] - run.t[2000])
+    np.testing.assert_allclose(moved, v, rtol=0.02)
+
+
+def test_modes_stand_on_the_springs_of_shut_valves():
+    robot = flexdyn_ros.load(HANGING)
+    q = robot.neutral()
+    bore, rod, _ = robot.rest_states(q)
+    h, area = robot.hydraulics, 0.25 * np.pi * 0.05**2
+    ring = area - 0.25 * np.pi * 0.036**2
+    K = h.bulk_modulus(bore)[0] * area**2 / (1e-4 + area * 0.17)
+    K += h.bulk_modulus(rod)[0] * ring**2 / (1e-4 + ring * 0.23)
+    np.testing.assert_allclose(robot.modes(q).frequency, [np.sqrt(K / 300.0) / (2.0 * np.pi)], rtol=1e-12)
+    # and swings at it
+    run = flexdyn_ros.simulate(robot, 0.2, v0=[1e-3], sample=1e-4)
+    crossings = np.flatnonzero(np.diff(np.sign(run.v[:, 0])))
+    period = 2.0 * np.diff(run.t[crossings]).mean()
+    np.testing.assert_allclose(1.0 / period, robot.modes(q).frequency[0], rtol=5e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["controlled", "fixed"])
+def test_valves_are_opened_by_name_in_order_or_by_a_law(options):
+    robot = flexdyn_ros.load(HANGING)
+    controls = (
+        {"lift/valve": 0.3},
+        ValveOpenings(np.array([0.3])),
+        ValveOpenings(lambda t, q, v: [0.3]),
+        lambda t, q, v: {"lift/valve": 0.3},
+    )
+    runs = [flexdyn_ros.simulate(robot, 0.05, control=control, **options) for control in controls]
+    assert runs[0].v[-1, 0] > 0.1
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.q, runs[0].q, atol=1e-7)
+        np.testing.assert_allclose(run.states, runs[0].states, rtol=1e-4, atol=2e3)
+    # what is recorded is the force on the rod, which moves the load
+    run = runs[0]
+    np.testing.assert_allclose(run.tau[-1, 1], 300.0 * (9.81 + np.gradient(run.v[:, 0], run.t)[-1]), rtol=0.1)
+
+
+def test_forces_that_are_asked_for_are_controlled():
+    robot = flexdyn_ros.load(hanging(valve='time_constant="0.002"'))
+    for control in ({"lift": 3200.0}, lambda t, q, v: {"lift": 3200.0}, np.array([0.0, 3200.0])):
+        run = flexdyn_ros.simulate(robot, 0.3, control=control, dt=1e-3)
+        assert run.method == "staggered"
+        np.testing.assert_allclose(run.tau[-50:, 1].mean(), 3200.0, rtol=0.01)
+
+
+def test_what_a_control_cannot_say_is_told():
+    robot = flexdyn_ros.load(HANGING)
+    for control, error, word in (
+        ({"lift/valve": 0.3, "lift": 3.0}, UnsupportedError, "lift"),
+        ({"lif/valve": 0.3}, UnknownNameError, "did you mean lift/valve"),
+        (ValveOpenings(np.ones(2)), DimensionError, "expected (1,)"),
+    ):
+        with pytest.raises(error, match=word.replace("(", r"\(").replace(")", r"\)")):
+            flexdyn_ros.simulate(robot, 0.1, control=control)
+
+
+def test_a_loop_beside_oil_is_refused_by_name():
+    loop = '<loop name="closed" type="spherical" base="base" base_xyz="0 0 1" end="load"/>'
+    with pytest.raises(DescriptionError, match="beside a <loop>"):
+        flexdyn_ros.load(hanging(in_robot=loop))
+
+
+def test_runs_go_on_from_the_states_of_another():
+    robot = flexdyn_ros.load(HANGING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = flexdyn_ros.simulate(robot, 0.06, control={"lift/valve": 0.2}, dt=1e-3)
+        first = flexdyn_ros.simulate(robot, 0.03, control={"lift/valve": 0.2}, dt=1e-3)
+        rest = flexdyn_ros.simulate(
+            robot,
+            0.03,
+            first.q[-1],
+            first.v[-1],
+            states0=first.states[-1],
+            control={"lift/valve": 0.2},
+            dt=1e-3,
+        )
+    np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-9)
+    np.testing.assert_allclose(rest.states[-1], whole.states[-1], rtol=1e-5)
