@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from oil_circuits import FLUID, HANGING, hanging
+from oil_robots import FLUID, HANGING, hanging
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, DimensionError, UnknownNameError, UnsupportedError
