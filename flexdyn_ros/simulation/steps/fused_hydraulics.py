@@ -11,6 +11,7 @@ from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels import supplies
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
@@ -137,6 +138,8 @@ class FusedHydraulics:
         rows = self._kept.parameters(self._memory)
         supply = float(rows[:, cylinder.SUPPLY].max())
         rows[:, cylinder.RTOL], rows[:, cylinder.ATOL] = 0.0, rtol * supply
+        lines = self._kept.supply_parameters(self._memory)
+        lines[:, supplies.RTOL], lines[:, supplies.ATOL] = 0.0, rtol * supply
         return supply
 
     def decide(self, t: float, forces: np.ndarray, period: float) -> None:
@@ -147,8 +150,13 @@ class FusedHydraulics:
         # its own memory is that of the last period: ticks by openings clear and overwrite it
         rows[:, _OF_LAW] = self._law
         openings = np.empty(len(rows))
+        # of shared supplies the pressure that the line has now
+        parameters = self._kept.parameters(self._memory).copy()
+        shared, lines = parameters[:, cylinder.SUPPLY_INDEX].astype(int), self._kept.supplies(self._memory)
+        hang = shared >= 0
+        parameters[hang, cylinder.SUPPLY] = lines[shared[hang], supplies.PRESSURE]
         self._missed = kernels.decide(
-            self.hydraulics._address, len(rows), rows.reshape(-1), length, rate, forces, openings, period
+            parameters.ctypes.data, len(rows), rows.reshape(-1), length, rate, forces, openings, period
         )
         self._law = rows[:, _OF_LAW].copy()
         self.command(openings, "valve")
@@ -167,6 +175,7 @@ class FusedHydraulics:
         allowed = np.full(self._memory.size, np.inf)
         rows = self._kept.rows(allowed)
         rows[:, [cylinder.PRESSURE_1, cylinder.PRESSURE_2]] = pressure
+        self._kept.supplies(allowed)[:, supplies.PRESSURE] = pressure
         return allowed
 
     def fill(self, tau: object = None) -> None:

@@ -13,7 +13,7 @@ from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
-from flexdyn_ros.multibody.elements.cylinder.kernels import edges, forces, spool
+from flexdyn_ros.multibody.elements.cylinder.kernels import circuit, edges, entries, forces, pumps, spool, supplies
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
@@ -21,7 +21,7 @@ from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_cir
 from flexdyn_ros.robot.motion import ElementState
 
 #: modules of kernels whose comparisons are events: edges of valves, stops
-OIL_SWITCHES = tuple(module.__name__ for module in (of_cylinder, edges, forces, oil_kernels, spool))
+OIL_SWITCHES = tuple(module.__name__ for module in (of_cylinder, circuit, edges, forces, oil_kernels, pumps, spool))
 
 
 class Oil:
@@ -61,12 +61,12 @@ class OilMemory(CylinderMemory):
         self._oil, self.hydraulics = oil, oil.hydraulics
         f = oil.functions
         self.places = f.nv + np.asarray(oil.driven)
-        self._count = len(self.places)
-        self._at = layout.oil_places(self._count, f.nq, f.nv)
+        self._count, self._supplies = len(self.places), len(self.hydraulics.model.supplies)
+        self._at = layout.oil_places(self._count, self._supplies, f.nq, f.nv)
 
     @cached_property
-    def _columns(self) -> tuple[tuple[ElementState, int, int], ...]:
-        """Each state, its cylinder and the column that holds it."""
+    def _columns(self) -> tuple[tuple[ElementState, int], ...]:
+        """Each state, and its place in the memory."""
         found = []
         for i, name in enumerate(self.hydraulics.names):
             value = dict(zip(cylinder.PARAMETERS, self.hydraulics.model.parameters[i].tolist(), strict=True))
@@ -81,38 +81,63 @@ class OilMemory(CylinderMemory):
             }
             for column, (unit, is_there) in columns.items():
                 if is_there:
-                    state = ElementState(f"{name}/{column}", unit, name)
-                    found.append((state, i, cylinder.STATE.index(column)))
+                    place = self._at[3] + i * cylinder.STATE_COUNT + cylinder.STATE.index(column)
+                    found.append((ElementState(f"{name}/{column}", unit, name), place))
+        for k, name in enumerate(self.hydraulics.model.supplies):
+            row = self.hydraulics.model.supply_parameters[k]
+            columns = {
+                "pressure": ("Pa", row[supplies.PUMP] != supplies.IDEAL),
+                "swivel": ("-", row[supplies.SWIVEL_TIME] > 0.0),
+            }
+            for column, (unit, is_there) in columns.items():
+                if is_there:
+                    place = self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
+                    found.append((ElementState(f"{name}/{column}", unit, name), place))
         return tuple(found)
 
     @cached_property
     def states(self) -> tuple[ElementState, ...]:  # type: ignore[override]
         """See `ElementMemory`."""
-        return tuple(state for state, _, _ in self._columns)
+        return tuple(state for state, _ in self._columns)
 
     @cached_property
-    def _indices(self) -> tuple[np.ndarray, np.ndarray]:
-        _, rows, columns = zip(*self._columns, strict=True)
-        return np.array(rows), np.array(columns)
+    def _indices(self) -> np.ndarray:
+        return np.array([place for _, place in self._columns])
 
     def fresh(self) -> np.ndarray:
-        """See `ElementMemory`; without forces, until simulation/steps/fused_hydraulics.py fills them."""
-        memory = np.zeros(self._at[3])
-        memory[layout.COUNT] = self._count
-        places = memory[layout.FIRST :][: layout.PLACES * self._count].reshape(layout.PLACES, -1)
-        places[layout.ELEMENT], places[layout.EFFORT] = self._oil.elements, self.places
+        """See `ElementMemory`; cylinders without forces, valves shut."""
+        memory = np.zeros(self._at[6])
+        memory[[layout.COUNT, layout.SUPPLIES]] = self._count, self._supplies
+        rows = memory[self._at[0] : self._at[1]].reshape(layout.PLACES, self._count)
+        rows[layout.ELEMENT], rows[layout.EFFORT] = self._oil.elements, self.places
         self.parameters(memory)[:] = self.hydraulics.model.parameters
-        self.rows(memory)[:] = _stacked(self.hydraulics.initial(np.zeros(self._count)))
+        self._part(memory, 2)[:] = self.hydraulics.model.supply_parameters.ravel()
+        self._settle(memory, np.zeros(self._count), self.hydraulics.model.home)
         return memory
+
+    def _part(self, memory: np.ndarray, which: int) -> np.ndarray:
+        return memory[self._at[which] : self._at[which + 1]]
+
+    def _settle(self, memory: np.ndarray, forces: np.ndarray, lengths: np.ndarray) -> None:
+        """Cylinders at rest that exert forces (n,) at lengths (n,), supplies with shut valves."""
+        parts = (self._part(memory, which) for which in range(1, 5))
+        entries.rest(*parts, np.array(forces), np.array(lengths))
 
     def rows(self, memory: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
-        size = self._count * cylinder.STATE_COUNT
-        return memory[self._at[2] :][:size].reshape(self._count, cylinder.STATE_COUNT)
+        return self._part(memory, 3).reshape(self._count, cylinder.STATE_COUNT)
 
     def parameters(self, memory: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
-        return memory[self._at[1] : self._at[2]].reshape(self._count, cylinder.PARAMETER_COUNT)
+        return self._part(memory, 1).reshape(self._count, cylinder.PARAMETER_COUNT)
+
+    def supplies(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 4).reshape(self._supplies, supplies.SUPPLY_STATE_COUNT)
+
+    def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 2).reshape(self._supplies, supplies.SUPPLY_PARAMETER_COUNT)
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
@@ -132,21 +157,19 @@ class OilMemory(CylinderMemory):
     def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
         """See `ElementMemory`; without tau the forces that hold the robot at rest."""
         forces = self.holding(q) if tau is None else tau[..., self.places]
-        rows, columns = self._indices
-        return _stacked(self.hydraulics.initial(forces, self.lengths(q)))[..., rows, columns]
+        memory, found = self.fresh(), []
+        for force, length in zip(forces, self.lengths(q), strict=True):
+            self._settle(memory, force, length)
+            found.append(memory[self._indices])
+        return np.array(found).reshape(len(q), len(self.states))
 
     def read(self, memory: np.ndarray) -> np.ndarray:
         """See `ElementMemory`."""
-        return self.rows(memory)[self._indices]
+        return memory[self._indices]
 
     def write(self, memory: np.ndarray, states: np.ndarray) -> None:
         """See `ElementMemory`."""
-        rows = self.rows(memory)
-        rows[self._indices] = states
+        memory[self._indices] = states
         # the next step takes the oil that belongs to the pressures
-        rows[:, [cylinder.OIL_1, cylinder.OIL_2]] = 0.0
-
-
-def _stacked(state: Any) -> np.ndarray:
-    """Fields (..., n) as rows (..., n, STATE_COUNT)."""
-    return np.stack(np.broadcast_arrays(*state), axis=-1, dtype=np.float64)
+        self.rows(memory)[:, [cylinder.OIL_1, cylinder.OIL_2]] = 0.0
+        self.supplies(memory)[:, supplies.OIL_LINE] = 0.0

@@ -7,6 +7,10 @@ from abc import abstractmethod
 import numpy as np
 
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
+    SUPPLY_PARAMETER_COUNT,
+    SUPPLY_STATE_COUNT,
+)
 from flexdyn_ros.robot.motion import ElementMemory
 
 __all__ = ["CylinderMemory"]
@@ -35,8 +39,12 @@ class CylinderMemory(ElementMemory):
         """View (n, PARAMETER_COUNT) of their parameters."""
 
     def supplies(self, memory: np.ndarray) -> np.ndarray:
-        """View (s, SUPPLY_STATE_COUNT) of the states of supplies with pumps; without any, of none."""
-        return np.zeros((0, 1))
+        """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies, columns as of kernels/supplies.py."""
+        return np.zeros((0, SUPPLY_STATE_COUNT))
+
+    def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
+        """View (s, SUPPLY_PARAMETER_COUNT) of their parameters."""
+        return np.zeros((0, SUPPLY_PARAMETER_COUNT))
 
     @abstractmethod
     def lengths(self, q: np.ndarray) -> np.ndarray:

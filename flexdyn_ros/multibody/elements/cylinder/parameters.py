@@ -35,7 +35,7 @@ class HydraulicModel(NamedTuple):
     parameters (n, k) : columns as PARAMETERS of kernels/memory.py
     home (n,) : their lengths at the home pose [m]; of cylinders of trees with the rod half out
     effort_limits (n,) : of the sliders, infinite where none is stated [N]
-    supplies : names of the s supplies with pumps
+    supplies : names of the s supplies that cylinders share
     supply_parameters (s, m) : columns as SUPPLY_PARAMETERS of kernels/supplies.py
     """
 
@@ -114,27 +114,25 @@ def _fault_of(h: Hydraulics) -> tuple[str, str] | None:
 
 def hydraulics_of_circuits(circuits: tuple[Circuit, ...]) -> HydraulicModel:
     """The cylinders of trees, in the order of the description."""
-    pumps = [circuit.supply for circuit in circuits if circuit.supply.pump is not None]
+    shared = [circuit.supply for circuit in circuits]
     found: dict[int, tuple[str, np.ndarray, float]] = {}
-    for circuit in circuits:
-        row = pumps.index(circuit.supply) if circuit.supply.pump is not None else -1
+    for row, circuit in enumerate(circuits):
         for place, record in circuit.cylinders:
             middle = record.minimum_length + 0.5 * record.stroke
             found[place] = record.name, cylinder_parameters(record, circuit.supply, row), middle
     names, rows, home = zip(*(found[place] for place in sorted(found)), strict=True)
-    shared = np.array([supply_parameters(s) for s in pumps]).reshape(-1, SUPPLY_PARAMETER_COUNT)
     return HydraulicModel(
         names,
         np.array(rows),
         np.array(home),
         np.full(len(names), inf),
-        tuple(supply.name for supply in pumps),
-        shared,
+        tuple(supply.name for supply in shared),
+        np.array([supply_parameters(supply) for supply in shared]),
     )
 
 
 def cylinder_parameters(record: DrivenCylinder, supply: SharedSupply, row: int) -> np.ndarray:
-    """Row of parameters (k,) of one cylinder on a supply; row: that of the supply, -1 without a pump."""
+    """Row of parameters (k,) of one cylinder on the supply that has this row."""
     h, stop = record.hydraulics, record.stop
     assert h is not None
     assert stop is not None
@@ -176,25 +174,24 @@ def cylinder_parameters(record: DrivenCylinder, supply: SharedSupply, row: int) 
 
 
 def supply_parameters(supply: SharedSupply) -> np.ndarray:
-    """Row of parameters (m,) of a supply with a pump."""
+    """Row of parameters (m,) of a supply."""
     pump, gas = supply.pump, supply.accumulator
-    assert pump is not None
     values = {
-        "pump": PUMPS[pump.type],
+        "pump": of_supply.IDEAL if pump is None else PUMPS[pump.type],
         "supply_pressure": supply.highest,
         "supply_tank": supply.tank_pressure,
         "supply_atmosphere": supply.atmospheric_pressure,
         "supply_bulk_modulus": supply.fluid.bulk_modulus,
         "supply_air": (supply.fluid.air_fraction or 0.0) if supply.fluid.model == "air" else 0.0,
         "supply_polytropic": supply.fluid.polytropic_exponent,
-        "line_volume": pump.line_volume,
-        "displacement": pump.displacement,
-        "speed": pump.speed,
-        "band": pump.band,
-        "pump_leakage": pump.leakage,
-        "swivel_time": pump.time_constant,
-        "margin": pump.margin or 0.0,
-        "maximum_pressure": pump.maximum_pressure or inf,
+        "line_volume": 0.0 if pump is None else pump.line_volume,
+        "displacement": 0.0 if pump is None else pump.displacement,
+        "speed": 0.0 if pump is None else pump.speed,
+        "band": 1.0 if pump is None else pump.band,
+        "pump_leakage": 0.0 if pump is None else pump.leakage,
+        "swivel_time": 0.0 if pump is None else pump.time_constant,
+        "margin": 0.0 if pump is None else pump.margin or 0.0,
+        "maximum_pressure": inf if pump is None else pump.maximum_pressure or inf,
         "line_relief_pressure": supply.relief_pressure or inf,
         "line_relief": supply.relief_conductance,
         "accumulator_volume": 0.0 if gas is None else gas.volume,

@@ -4,8 +4,9 @@ Cylinders act before each step, or in the midst of it, as those of platforms do 
 "Integration"). A cylinder's length changes in the step as l + l' h + l'' h^2/2, where l'' is the rate at the
 place and speed that the tree would have after h if its accelerations stayed, less the rate now, over h.
 
-Memory of the cylinders: MODE, FAULTS, IS_STAGGERED as cylinder/kernels/memory.py has them, their number, that
-of supplies, then by cylinder what `places_of` cuts, a place and a speed of the tree, parameters and states.
+Memory of the cylinders: MODE, FAULTS, IS_STAGGERED as cylinder/kernels/memory.py has them, numbers of cylinders
+and supplies, a place and two velocities of the tree, then by cylinder rows PLACES, parameters and states, then
+those of supplies and work memory of ticks.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
-from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force, tick_legs
+from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_PARAMETER_COUNT, SUPPLY_STATE_COUNT
+from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import tick_supplies, work_size
 from flexdyn_ros.multibody.elements.kernels import law as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -25,39 +28,36 @@ from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .steps import own_work
-from .views import header_of, inner_function, results_of, see_elements
+from .views import NU, header_of, inner_function, results_of, see_elements
 
-#: places of numbers behind MODE, FAULTS and IS_STAGGERED: cylinders, supplies, the first that is cut
+#: places of numbers behind MODE, FAULTS and IS_STAGGERED: cylinders, supplies, the first of the tree
 COUNT, SUPPLIES, FIRST = 3, 4, 5
 #: rows (count,) of a cylinder: its place among the elements and among the efforts; length, rate, acceleration,
-#: command; length and rate after the step
-ELEMENT, EFFORT, LENGTH, RATE, ACCELERATION, COMMAND, NEXT_LENGTH, NEXT_RATE = range(8)
-PLACES = 8
-
-
-def oil_places(count: int, nq: int, nv: int) -> tuple[int, int, int, int]:
-    """Places of the speed of a tree, of parameters and of states of so many cylinders, and all numbers."""
-    speed = FIRST + PLACES * count + nq
-    parameters = speed + 2 * nv
-    states = parameters + count * cylinder.PARAMETER_COUNT
-    return speed, parameters, states, states + (count + 1) * cylinder.STATE_COUNT
+#: command and what it means; length and rate after the step
+ELEMENT, EFFORT, LENGTH, RATE, ACCELERATION, COMMAND, MEANT, NEXT_LENGTH, NEXT_RATE = range(9)
+PLACES = 9
 
 
 @kernel(forceinline=True)
-def row_of_places(memory, which, n):
-    """One of the rows (n,)."""
-    return window(memory, FIRST + which * n, n)
+def oil_places(n, s, nq, nv):
+    """Places of the rows of n cylinders, of their parameters, of those of s supplies, of states of cylinders and
+    of supplies, of work memory, and all numbers."""
+    rows = FIRST + nq + 2 * nv
+    parameters = rows + PLACES * n
+    pumps = parameters + n * cylinder.PARAMETER_COUNT
+    states = pumps + s * SUPPLY_PARAMETER_COUNT
+    lines = states + n * cylinder.STATE_COUNT
+    work = lines + s * SUPPLY_STATE_COUNT
+    return rows, parameters, pumps, states, lines, work, work + work_size(n)
 
 
 @kernel
-def see_cylinders(address, work, memory, q, v, length, rate):
-    """Lengths and rates (n,) of the cylinders at (q, v)."""
+def see_cylinders(address, work, which, q, v, length, rate):
+    """Lengths and rates (n,) of the elements `which` at (q, v)."""
     head = header_of(address)
     rows = own_work(head, work)[0]
-    n = length.size
-    which = row_of_places(memory, ELEMENT, n)
     see_elements(address, floats_at(work, head[WORK_SIZE]), q, v, rows)
-    for i in range(n):
+    for i in range(length.size):
         own = results_of(rows, int(which[i]))
         length[i], rate[i] = own[at.COORDINATE], own[at.RATE]
 
@@ -72,33 +72,38 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     begin = floats_at(actuator, FIRST)
     if begin[cylinder.MODE] == cylinder.DIRECT:
         return 0
-    address, n = robot_of(robot), int(begin[COUNT])
+    address, n, s = robot_of(robot), int(begin[COUNT]), int(begin[SUPPLIES])
     head = header_of(address)
     nq, nv = head[views.NQ], head[views.NV]
-    size = FIRST + PLACES * n + nq + 2 * nv + n * cylinder.PARAMETER_COUNT + (n + 1) * cylinder.STATE_COUNT
-    memory = floats_at(actuator, size)
+    places = oil_places(n, s, nq, nv)
+    memory = floats_at(actuator, places[6])
+    rows = window(memory, places[0], PLACES * n)
     place, speed = floats_at(q, nq), floats_at(v, nv)
-    effort, a = floats_at(effort, nv + n), floats_at(a, nv)
-    length, rate = row_of_places(memory, LENGTH, n), row_of_places(memory, RATE, n)
-    there, command = row_of_places(memory, EFFORT, n), row_of_places(memory, COMMAND, n)
-    see_cylinders(address, work, memory, place, speed, length, rate)
-    rest = tail(memory, FIRST + PLACES * n + nq + 2 * nv)
-    parameters = window(rest, 0, n * cylinder.PARAMETER_COUNT)
-    states = window(rest, n * cylinder.PARAMETER_COUNT, n * cylinder.STATE_COUNT)
-    before = tail(rest, n * (cylinder.PARAMETER_COUNT + cylinder.STATE_COUNT))
+    effort, which = floats_at(effort, head[NU]), window(rows, ELEMENT * n, n)
+    there = window(rows, EFFORT * n, n)
+    length, rate = window(rows, LENGTH * n, n), window(rows, RATE * n, n)
+    see_cylinders(address, work, which, place, speed, length, rate)
+    parameters = window(memory, places[1], places[2] - places[1])
+    states = window(memory, places[3], places[4] - places[3])
     if h == 0.0:
         for i in range(n):
             P = window(parameters, i * cylinder.PARAMETER_COUNT, cylinder.PARAMETER_COUNT)
             X = window(states, i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
             effort[int(there[i])] = rod_force(P, X, length[i] - P[cylinder.SHORTEST], rate[i])
         return 0
-    acceleration = row_of_places(memory, ACCELERATION, n)
+    acceleration, command = window(rows, ACCELERATION * n, n), window(rows, COMMAND * n, n)
+    meant = window(rows, MEANT * n, n)
     for i in range(n):
-        acceleration[i], command[i] = 0.0, effort[int(there[i])]
+        acceleration[i], command[i], meant[i] = 0.0, effort[int(there[i])], cylinder.VALVE
+        if begin[cylinder.MODE] == cylinder.BY_FORCE:
+            meant[i] = cylinder.FORCE_COMMAND
     if begin[cylinder.IS_STAGGERED] != 0.0:
-        see_accelerations(address, robot, work, memory, place, speed, a, h)
-    mode = cylinder.FORCE_COMMAND if begin[cylinder.MODE] == cylinder.BY_FORCE else cylinder.VALVE
-    faults = tick_legs(parameters, states, before, length, rate, acceleration, command, mode, h)
+        tree = window(memory, FIRST, nq + 2 * nv)
+        see_accelerations(robot, work, tree, rows, place, speed, floats_at(a, nv), h)
+    pumps = window(memory, places[2], places[3] - places[2])
+    lines, room = window(memory, places[4], places[5] - places[4]), tail(memory, places[5])
+    motion = (length, rate, acceleration)
+    faults = tick_supplies(parameters, pumps, states, lines, room, motion, command, meant, h)
     begin[cylinder.FAULTS] += faults
     for i in range(n):
         force = states[cylinder.STATE_COUNT * i + cylinder.FORCE]
@@ -107,20 +112,20 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
 
 
 @kernel
-def see_accelerations(address, robot, work, memory, q, v, a, h):
-    """Write the accelerations of the cylinders, their lengths and rates being written."""
+def see_accelerations(robot, work, tree, rows, q, v, a, h):
+    """Write the accelerations of cylinders whose rates are written; tree (nq + 2 nv,) is scratch."""
+    address = robot_of(robot)
     head = header_of(address)
-    n, nq, nv = int(memory[COUNT]), head[views.NQ], head[views.NV]
-    rest = tail(memory, FIRST + PLACES * n)
-    there, speed, step = window(rest, 0, nq), window(rest, nq, nv), window(rest, nq + nv, nv)
+    n, nq, nv = rows.size // PLACES, head[views.NQ], head[views.NV]
+    there, speed, step = window(tree, 0, nq), window(tree, nq, nv), window(tree, nq + nv, nv)
     for i in range(nv):
         speed[i] = v[i] + h * a[i]
         step[i] = h * (v[i] + 0.5 * h * a[i])
     arguments = (robot, work, address_of(q), address_of(step), address_of(there))
     table.call_observe(inner_function(head, table.MOVED), arguments)
-    rate, acceleration = row_of_places(memory, RATE, n), row_of_places(memory, ACCELERATION, n)
-    length, ahead = row_of_places(memory, NEXT_LENGTH, n), row_of_places(memory, NEXT_RATE, n)
-    see_cylinders(address, work, memory, there, speed, length, ahead)
+    length, ahead = window(rows, NEXT_LENGTH * n, n), window(rows, NEXT_RATE * n, n)
+    rate, acceleration = window(rows, RATE * n, n), window(rows, ACCELERATION * n, n)
+    see_cylinders(address, work, window(rows, ELEMENT * n, n), there, speed, length, ahead)
     for i in range(n):
         acceleration[i] = (ahead[i] - rate[i]) / h
 
