@@ -22,10 +22,10 @@ from flexdyn_ros.numerics.numbers.loops import again
 from . import memory as at
 from .edges import check_valves, openings, spool_port, throttle
 from .oil import (
-    VOID_PRESSURE,
     energies,
     fluid_of,
     oil_of,
+    polished,
     pressure_at,
     pressure_of,
     volume_and_stiffness,
@@ -145,11 +145,8 @@ def settle_pressures(P, X, y):
 
 @kernel
 def belongs(fluid, V, p, s):
-    """Whether a chamber of volume V with oil s has the pressure p; a void may have any volume more."""
-    expected = oil_of(fluid, V, p)
-    if fluid[1] == 0.0 and p <= VOID_PRESSURE:
-        return 0.0 < s <= expected
-    return s < MOST_OIL and abs(expected - s) <= SAME_OIL * s
+    """Whether a chamber of volume V with oil s has the pressure p."""
+    return s < MOST_OIL and abs(oil_of(fluid, V, p) - s) <= SAME_OIL * s
 
 
 @kernel
@@ -349,11 +346,3 @@ def advance_oil(P, X, ps, y, v, a, dt):
         X[at.OIL_LOSS] = lost + 0.5 * last * power[2]
     return attempts, forced
 
-
-@kernel
-def polished(fluid, v, p):
-    """Pressure at which w = v to the last digits, from one that is CLOSE to it."""
-    if fluid[1] == 0.0:
-        return p
-    w, beta = volume_and_stiffness(fluid, p)
-    return p + (w - v) * beta / w

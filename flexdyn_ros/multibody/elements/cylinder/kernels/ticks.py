@@ -43,9 +43,9 @@ from .circuit import (
     line_rates,
     path,
 )
-from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, polished, powers, volumes
+from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, powers, volumes
 from .forces import bend_bristles, command_valve, flag, report_leg, settle_pressures, tick_leg
-from .oil import energies, fluid_of, volume_and_stiffness
+from .oil import energies, fluid_of, polished, volume_and_stiffness
 from .pumps import fluid_of_supply, line_oil, line_pressure
 from .spool import move_spool, slewed
 
