@@ -17,6 +17,7 @@ from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.table import (
     call_accelerate,
     call_actuate,
+    call_comply,
     call_exert,
     call_load,
     call_losses,
@@ -206,6 +207,20 @@ def actuate(steps, t, h, a):
             address_of(a),
         )
         call_actuate(function, arguments)
+
+
+@kernel
+def comply(steps, h):
+    """Let actuators that are springs while an implicit step lasts say their forces and slopes, at the motion in
+    memory.position and memory.speed."""
+    head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.COMPLY]
+    if function != 0:
+        memory = open_steps(steps)
+        servo = address_of(memory.servo_stiffness), address_of(memory.servo_damping)
+        targets = address_of(memory.target_q), address_of(memory.target_v)
+        motion = address_of(memory.position), address_of(memory.speed)
+        call_comply(function, (head[S_ACTUATOR], h, *motion, address_of(memory.drive), *servo, *targets))
 
 
 @kernel

@@ -19,7 +19,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 
 from . import memory as at
 from .defect import book_euler, total_energy
-from .forces import accelerate, exert, gather_wrenches, losses, observe, servo_effort, stop_position, supply
+from .forces import accelerate, comply, exert, gather_wrenches, losses, observe, servo_effort, stop_position, supply
 from .memory import header_of, open_chart, open_steps
 
 #: times that a step is repeated because efforts of more coordinates turn out to be clipped
@@ -44,6 +44,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
     memory = open_steps(steps)
     nv = memory.nv
     observe(steps, q0, v0)
+    comply(steps, h)
     u = memory.effort3
     for i in range(memory.nu):
         k = 0.0

@@ -57,6 +57,8 @@ class Oil:
 class OilMemory(CylinderMemory):
     """Memory of the cylinders of a tree (kernels/oil.py)."""
 
+    method = "rosenbrock"
+
     def __init__(self, oil: Oil) -> None:
         self._oil, self.hydraulics = oil, oil.hydraulics
         f = oil.functions
@@ -108,6 +110,7 @@ class OilMemory(CylinderMemory):
         """See `ElementMemory`; cylinders without forces, valves shut."""
         memory = np.zeros(self._at[6])
         memory[[layout.COUNT, layout.SUPPLIES]] = self._count, self._supplies
+        memory[[layout.SIZES, layout.SIZES + 1]] = self._oil.functions.nq, self._oil.functions.nv
         rows = memory[self._at[0] : self._at[1]].reshape(layout.PLACES, self._count)
         rows[layout.ELEMENT], rows[layout.EFFORT] = self._oil.elements, self.places
         self.parameters(memory)[:] = self.hydraulics.model.parameters
@@ -138,6 +141,10 @@ class OilMemory(CylinderMemory):
     def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
         return self._part(memory, 2).reshape(self._supplies, supplies.SUPPLY_PARAMETER_COUNT)
+
+    def scheme(self, method: str) -> float:
+        """See `ElementMemory`."""
+        return layout.IMPLICIT if method in ("rosenbrock", "semi_implicit_euler") else super().scheme(method)
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""

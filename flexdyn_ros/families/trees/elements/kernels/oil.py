@@ -1,8 +1,17 @@
-"""Hydraulic cylinders between frames of a tree, in its fixed steps: `actuate` of numerics/verbs/table.py.
+"""Hydraulic cylinders between frames of a tree, in its fixed steps: `actuate` and `comply` of
+numerics/verbs/table.py.
 
 Cylinders act before each step, or in the midst of it, as those of platforms do (docs/theory/hydraulics.md,
 "Integration"). A cylinder's length changes in the step as l + l' h + l'' h^2/2, where l'' is the rate at the
 place and speed that the tree would have after h if its accelerations stayed, less the rate now, over h.
+
+In implicit steps (IS_STAGGERED = IMPLICIT) the oil flows first, along lengths l + l' h; then the tree moves
+against springs of the oil that was there in the middle of the step,
+
+    F(s, l, l') = A1 p1(s1, l) - A2 p2(s2, l) - (A1 - A2) p_atm - friction + stops,  slopes K_h and friction / l'.
+
+A shut valve leaves s as it is, and its spring is exact and implicit; what flows is symmetric about the middle of
+the step: order two.
 
 Memory of the cylinders: MODE, FAULTS, IS_STAGGERED as cylinder/kernels/memory.py has them, numbers of cylinders
 and supplies, a place and two velocities of the tree, then by cylinder rows PLACES, parameters and states, then
@@ -16,6 +25,8 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels.compliance import spring_of_oil
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import settle_pressures
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_PARAMETER_COUNT, SUPPLY_STATE_COUNT
 from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import tick_supplies, work_size
@@ -30,12 +41,17 @@ from flexdyn_ros.numerics.verbs.head import robot_of
 from .steps import own_work
 from .views import NU, header_of, inner_function, results_of, see_elements
 
-#: places of numbers behind MODE, FAULTS and IS_STAGGERED: cylinders, supplies, the first of the tree
-COUNT, SUPPLIES, FIRST = 3, 4, 5
+#: places of numbers behind MODE, FAULTS and IS_STAGGERED: cylinders, supplies, nq and nv of the tree, and the
+#: first of those of the tree
+COUNT, SUPPLIES, SIZES, FIRST = 3, 4, 5, 7
+#: values of IS_STAGGERED: pressures first, staggered, implicit
+FIRST_PRESSURES, STAGGERED, IMPLICIT = 0.0, 1.0, 2.0
 #: rows (count,) of a cylinder: its place among the elements and among the efforts; length, rate, acceleration,
-#: command and what it means; length and rate after the step
-ELEMENT, EFFORT, LENGTH, RATE, ACCELERATION, COMMAND, MEANT, NEXT_LENGTH, NEXT_RATE = range(9)
-PLACES = 9
+#: command and what it means; length and rate after the step; oil of both chambers in the middle of the step
+(
+    ELEMENT, EFFORT, LENGTH, RATE, ACCELERATION, COMMAND, MEANT, NEXT_LENGTH, NEXT_RATE, MIDDLE_1, MIDDLE_2,
+) = range(11)  # fmt: skip
+PLACES = 11
 
 
 @kernel(forceinline=True)
@@ -97,7 +113,8 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
         acceleration[i], command[i], meant[i] = 0.0, effort[int(there[i])], cylinder.VALVE
         if begin[cylinder.MODE] == cylinder.BY_FORCE:
             meant[i] = cylinder.FORCE_COMMAND
-    if begin[cylinder.IS_STAGGERED] != 0.0:
+    keep_oil(parameters, states, rows, 0.0)
+    if begin[cylinder.IS_STAGGERED] == STAGGERED:
         tree = window(memory, FIRST, nq + 2 * nv)
         see_accelerations(robot, work, tree, rows, place, speed, floats_at(a, nv), h)
     pumps = window(memory, places[2], places[3] - places[2])
@@ -105,9 +122,50 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     motion = (length, rate, acceleration)
     faults = tick_supplies(parameters, pumps, states, lines, room, motion, command, meant, h)
     begin[cylinder.FAULTS] += faults
+    keep_oil(parameters, states, rows, 0.5)
     for i in range(n):
         force = states[cylinder.STATE_COUNT * i + cylinder.FORCE]
         effort[int(there[i])] = force if faults == 0 else np.nan
+    return 0
+
+
+@kernel
+def keep_oil(parameters, states, rows, share):
+    """Let the oil in the middle of a step be what was kept and what is there, by a share of the latter; 0 begins
+    anew."""
+    n = rows.size // PLACES
+    first, second = window(rows, MIDDLE_1 * n, n), window(rows, MIDDLE_2 * n, n)
+    length = window(rows, LENGTH * n, n)
+    for i in range(n):
+        P = window(parameters, i * cylinder.PARAMETER_COUNT, cylinder.PARAMETER_COUNT)
+        X = window(states, i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
+        if share == 0.0:
+            settle_pressures(P, X, length[i] - P[cylinder.SHORTEST])
+            first[i], second[i] = X[cylinder.OIL_1], X[cylinder.OIL_2]
+        else:
+            first[i] += share * (X[cylinder.OIL_1] - first[i])
+            second[i] += share * (X[cylinder.OIL_2] - second[i])
+
+
+@callback(table.comply.signature)
+def comply(actuator, h, position, speed, drive, stiffness, damping, target_q, target_v):
+    """See numerics/verbs/table.py; cylinders in use are springs of their oil in implicit steps."""
+    begin = floats_at(actuator, FIRST)
+    if begin[cylinder.MODE] == cylinder.DIRECT or begin[cylinder.IS_STAGGERED] != IMPLICIT:
+        return 0
+    n, nq, nv = int(begin[COUNT]), int(begin[SIZES]), int(begin[SIZES + 1])
+    places = oil_places(n, int(begin[SUPPLIES]), nq, nv)
+    memory = floats_at(actuator, places[6])
+    rows = window(memory, places[0], PLACES * n)
+    there, first, second = window(rows, EFFORT * n, n), window(rows, MIDDLE_1 * n, n), window(rows, MIDDLE_2 * n, n)
+    for i in range(n):
+        P = window(memory, places[1] + i * cylinder.PARAMETER_COUNT, cylinder.PARAMETER_COUNT)
+        X = window(memory, places[3] + i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
+        j = 8 * int(there[i])
+        x, v = floats_at(position + j, 1)[0], floats_at(speed + j, 1)[0]
+        found = spring_of_oil(P, X, first[i], second[i], x - P[cylinder.SHORTEST], v)
+        floats_at(drive + j, 1)[0], floats_at(stiffness + j, 1)[0], floats_at(damping + j, 1)[0] = found
+        floats_at(target_q + j, 1)[0], floats_at(target_v + j, 1)[0] = x, v
     return 0
 
 
@@ -131,4 +189,4 @@ def see_accelerations(robot, work, tree, rows, q, v, a, h):
 
 
 #: of trees that have some
-hydraulic = {"actuate": actuate}
+hydraulic = {"actuate": actuate, "comply": comply}
