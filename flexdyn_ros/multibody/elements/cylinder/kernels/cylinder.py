@@ -59,7 +59,7 @@ def volumes(P, y):
     return larger(V1, 0.5 * P[at.DEAD_1]), larger(V2, 0.5 * P[at.DEAD_2]), moves
 
 
-@kernel
+@kernel(forceinline=True)
 def port_flows(P, ps, x, y, p1, p2):
     """Flows through both ports with the spool at x and the piston at y [m3/s]: of the bore side from the supply
     with its slopes by p1, ps, p2 and the rest (tank, make-up and relief) with its slopes by p1, p2; then those
@@ -80,7 +80,7 @@ def port_flows(P, ps, x, y, p1, p2):
     return bore, (in2, in2_2, in2_s, in2_1, out2 + check2, out2_2 + check2_2, out2_1)
 
 
-@kernel
+@kernel(forceinline=True)
 def oil_rates(P, ps, x, y, p1, w1, beta1, p2, w2, beta2):
     """Rates s1', s2' of the oil in the chambers [m3/s] with the spool at x and the piston at y.
 

@@ -70,7 +70,7 @@ def in_series(a, b):
     return a * b / root, a * a * a / (square * root)
 
 
-@kernel
+@kernel(forceinline=True)
 def spool_port(P, ps, valve, filling, emptying, cushion, held, p, other):
     """Flows into a chamber of pressure p through the two edges of its port, and their slopes.
 
@@ -115,7 +115,7 @@ def spool_port(P, ps, valve, filling, emptying, cushion, held, p, other):
     return from_supply, own_s, by_s, other_s, from_tank, own_t, other_t
 
 
-@kernel
+@kernel(forceinline=True)
 def check_valves(P, p):
     """Flow into a chamber of pressure p from its make-up valve, less that through its relief valve, and its
     slope."""

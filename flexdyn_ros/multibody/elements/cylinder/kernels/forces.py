@@ -19,6 +19,8 @@ from .oil import fluid_of, volume_and_stiffness
 
 #: least pressure drop that the control laws divide by [Pa] (docs/theory/hydraulics.md, "Force control")
 LEAST_DROP = 2e5
+#: distance from the stroke of the oil at which the force control takes its pressures as they are [m]
+NEAR = 1e-7
 #: rate from which bristles follow at once [1/s]
 FASTEST_BRISTLES = 1e30
 
@@ -212,7 +214,7 @@ def tick_leg(P, X, ps, length, v, a, command, mode, dt, follow):
     """
     y = length - P[at.SHORTEST]
     start = piston_of_oil(X, y, follow)
-    if mode == at.FORCE_COMMAND:
+    if mode == at.FORCE_COMMAND and (abs(start - X[at.OIL_STROKE]) > NEAR or not X[at.OIL_1] > 0.0):
         # the law asks for pressures where the piston is
         settle_pressures(P, X, start)
     flags = command_valve(P, X, ps, y, v, command, mode, dt)

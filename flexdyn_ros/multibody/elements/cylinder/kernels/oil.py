@@ -24,8 +24,8 @@ from . import memory as at
 #: pressure of a void in oil without air [Pa]
 VOID_PRESSURE = 100.0
 #: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and the
-#: last change of p, as a part of it, that leaves an error of about its square
-ROUNDS, CLOSE = 8, 1e-5
+#: last change of p, as a part of it, that leaves an error of about its square: within a sub-step, and outside
+ROUNDS, CLOSE, CLOSER = 8, 1e-4, 1e-5
 #: pressure where gas and liquid are told apart in a first guess [Pa]
 MIDDLE = 1e6
 
@@ -64,7 +64,7 @@ def volume_and_stiffness(fluid, p):
         thin = select(beyond, p / VOID_PRESSURE, 1.0)
         wide = w + c * (1.0 / thin - 1.0)
         return select(beyond, wide, oil), select(beyond, wide * p * thin / c, bulk)
-    gas = air * (atmosphere / p) ** (1.0 / n)
+    gas = air * np.exp(np.log(atmosphere / p) / n)
     w = oil + gas
     return w, w / (oil / bulk + gas / (n * p))
 
@@ -149,7 +149,7 @@ def pressure_of(fluid, v, p):
         return pressure_without_air(fluid, v)
     w, beta = volume_and_stiffness(fluid, p)
     change = (w - v) * beta / w
-    if holds(less(abs(change), CLOSE * p)):
+    if holds(less(abs(change), CLOSER * p)):
         return p + change, beta
     p, _ = pressure_at(fluid, v, p, w, beta)
     w, beta = volume_and_stiffness(fluid, p)
@@ -158,9 +158,12 @@ def pressure_of(fluid, v, p):
 
 @kernel
 def polished(fluid, v, p):
-    """Pressure at which w = v to the last digits, from one that is CLOSE to it."""
+    """Pressure at which w = v to the last digits, from one of `pressure_at`: those of stiff oil, which is nearly
+    linear, are that already."""
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)[0]
+    if holds(less(MIDDLE, p)):
+        return p
     w, beta = volume_and_stiffness(fluid, p)
     return p + (w - v) * beta / w
 
