@@ -212,3 +212,53 @@ def test_runs_go_on_from_the_states_of_another():
         )
     np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-9)
     np.testing.assert_allclose(rest.states[-1], whole.states[-1], rtol=1e-5)
+
+
+#: friction without a jump, so that runs have an order
+_SMOOTH = (
+    '<friction model="stribeck" coulomb="0" static="0" stribeck_velocity="0.01" smoothing_velocity="0.005" '
+    'viscous="600"/>'
+)
+_PUMPED = PUMP.format("constant_pressure", 'line_volume="2e-3" leakage="1e-12" band="10e5"')
+
+
+@pytest.mark.parametrize("in_supply", ["", _PUMPED], ids=["ideal", "pump"])
+@pytest.mark.parametrize("method", ["rosenbrock", "staggered"])
+def test_fixed_steps_with_oil_are_of_order_two(method, in_supply):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH, in_supply=in_supply))
+
+    def law(t, q, v):
+        return {"lift/valve": 0.4 * np.sin(4.0 * np.pi * t)}
+
+    options = {"control": law, "sample": 1e-3}
+    pressures = [i for i, state in enumerate(robot.element_states) if state.unit == "Pa"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = flexdyn_ros.simulate(robot, 0.2, rtol=1e-9, **options)
+        errors = []
+        for dt in (5e-4, 2.5e-4):
+            run = flexdyn_ros.simulate(robot, 0.2, dt=dt, method=method, **options)
+            off = np.abs(run.states - exact.states)[:, pressures].max(), np.abs(run.q - exact.q).max()
+            errors.append(off)
+    np.testing.assert_array_less(errors[0], (0.15e5, 1e-5))
+    for coarse, fine in zip(*errors, strict=True):
+        assert coarse / fine > 3.0
+
+
+def test_an_implicit_step_bears_oil_that_is_stiff_against_what_it_moves():
+    # 0.5 kg on its oil springs: 900 Hz, which steps of 5 ms do not resolve; staggered steps diverge
+    robot = flexdyn_ros.load(hanging(mass=0.5, in_cylinder=_SMOOTH))
+    assert robot.modes(robot.neutral()).frequency[0] > 800.0
+    stepper = Stepper(robot, 5e-3)
+    oil = FusedHydraulics(stepper, "valve")
+    assert stepper.method == "rosenbrock"
+    oil.command([0.3])
+    assert stepper.advance(40) == 0
+    flow = 0.3 * 6.666666666666667e-4 * np.sqrt((160e5 - stepper.states[0]) / 35e5)
+    np.testing.assert_allclose(stepper.v[0], flow / (0.25 * np.pi * 0.05**2), rtol=0.02)
+    # and holds again where the valve shuts
+    oil.command([0.0])
+    stepper.advance(40)
+    before = stepper.q[0]
+    assert stepper.advance(400) == 0
+    assert abs(stepper.q[0] - before) < 1e-7

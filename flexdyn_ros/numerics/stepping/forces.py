@@ -24,6 +24,7 @@ from flexdyn_ros.numerics.verbs.table import (
     call_measure,
     call_provide,
     call_ready,
+    call_settle,
     call_supply,
     table_at,
 )
@@ -221,6 +222,15 @@ def comply(steps, h):
         targets = address_of(memory.target_q), address_of(memory.target_v)
         motion = address_of(memory.position), address_of(memory.speed)
         call_comply(function, (head[S_ACTUATOR], h, *motion, address_of(memory.drive), *servo, *targets))
+
+
+@kernel
+def settle(steps, h):
+    """Tell those actuators the speeds at the end of a part of an implicit step, in memory.speed."""
+    head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.SETTLE]
+    if function != 0:
+        call_settle(function, (head[S_ACTUATOR], h, address_of(open_steps(steps).speed)))
 
 
 @kernel

@@ -108,7 +108,7 @@ class OilMemory(CylinderMemory):
 
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; cylinders without forces, valves shut."""
-        memory = np.zeros(self._at[6])
+        memory = np.zeros(self._at[8])
         memory[[layout.COUNT, layout.SUPPLIES]] = self._count, self._supplies
         memory[[layout.SIZES, layout.SIZES + 1]] = self._oil.functions.nq, self._oil.functions.nv
         rows = memory[self._at[0] : self._at[1]].reshape(layout.PLACES, self._count)
@@ -144,7 +144,8 @@ class OilMemory(CylinderMemory):
 
     def scheme(self, method: str) -> float:
         """See `ElementMemory`."""
-        return layout.IMPLICIT if method in ("rosenbrock", "semi_implicit_euler") else super().scheme(method)
+        implicit = {"rosenbrock": layout.IMPLICIT, "semi_implicit_euler": layout.EULER}
+        return implicit.get(method, super().scheme(method))
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""

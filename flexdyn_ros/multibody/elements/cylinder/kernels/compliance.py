@@ -44,9 +44,7 @@ from .circuit import (
     solve_stage,
 )
 from .cylinder import oil_rates, volumes
-from .forces import friction_force, hydraulic_force, stop_force
 from .friction import dry_friction
-from .oil import fluid_of, pressure_of
 
 #: places in the work memory of circuit.py that stages do not need here: G P_y of the chambers, of the line, of
 #: the swivel, and P_y
@@ -73,7 +71,14 @@ def effective_stiffness(P, ps, x, y, oil, b):
     s1, p1, beta1, s2, p2, beta2 = oil
     V1, V2, _ = volumes(P, y)
     rates = oil_rates(P, ps, x, y, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
-    g11, g12, g21, g22 = rates[2], rates[3], rates[4], rates[5]
+    return eliminated(P, y, oil, (rates[2], rates[3], rates[4], rates[5]), b)
+
+
+@kernel
+def eliminated(P, y, oil, G, b):
+    """`effective_stiffness` with the slopes G of s', row by row."""
+    s1, _, beta1, s2, _, beta2 = oil
+    g11, g12, g21, g22 = G
     c1, c2, y1, y2 = pressure_slopes(P, y, s1, beta1, s2, beta2)
     m11, m12, m21, m22 = 1.0 - b * g11 * c1, -b * g12 * c2, -b * g21 * c1, 1.0 - b * g22 * c2
     det = m11 * m22 - m12 * m21
@@ -96,29 +101,6 @@ def resistance(P, v):
     if abs(v) < 1e-3 * P[at.SMOOTHING]:
         return P[at.VISCOUS] + P[at.STATIC] / P[at.SMOOTHING]
     return P[at.VISCOUS] + dry_friction(P[at.COULOMB], P[at.STATIC], P[at.STRIBECK], P[at.SMOOTHING], v) / v
-
-
-@kernel
-def spring_of_oil(P, X, s1, s2, y, v):
-    """Force on the rod [N] of oil s1, s2 that stays in its chambers, with the piston at y, v, and its slopes: a
-    stiffness [N/m] and a damping [N s/m], neither negative.
-
-    K_h = beta_1 A1^2/V1 + beta_2 A2^2/V2, that of an end stop, and the secant of the friction. The bristles of
-    LuGre's friction are those of X.
-    """
-    V1, V2, moves = volumes(P, y)
-    fluid = fluid_of(P)
-    p1 = pressure_of(fluid, V1 / s1, X[at.PRESSURE_1])
-    p2 = pressure_of(fluid, V2 / s2, X[at.PRESSURE_2])
-    beta1, beta2 = p1[1], p2[1]
-    force = hydraulic_force(P, p1[0], p2[0]) - friction_force(P, X[at.BRISTLE], v) + stop_force(P, y, v)
-    k = moves * (beta1 * P[at.AREA_1] ** 2 / V1 + beta2 * P[at.AREA_2] ** 2 / V2)
-    d = resistance(P, v)
-    if y < 0.0 or y > P[at.LONGEST_STROKE]:
-        deep = -y if y < 0.0 else y - P[at.LONGEST_STROKE]
-        k += P[at.STOP_STIFFNESS]
-        d += 1.5 * P[at.STOP_STIFFNESS] * P[at.STOP_DAMPING] * deep
-    return force, k, d
 
 
 # ---- cylinders on one line ----
