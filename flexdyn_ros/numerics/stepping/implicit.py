@@ -19,7 +19,18 @@ from flexdyn_ros.numerics.compiling.windows import window
 
 from . import memory as at
 from .defect import book_euler, total_energy
-from .forces import accelerate, comply, exert, gather_wrenches, losses, observe, servo_effort, settle, stop_position, supply
+from .forces import (
+    accelerate,
+    comply,
+    exert,
+    gather_wrenches,
+    losses,
+    observe,
+    servo_effort,
+    settle,
+    stop_position,
+    supply,
+)
 from .memory import header_of, open_chart, open_steps
 
 #: times that a step is repeated because efforts of more coordinates turn out to be clipped

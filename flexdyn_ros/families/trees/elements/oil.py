@@ -13,7 +13,15 @@ from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
-from flexdyn_ros.multibody.elements.cylinder.kernels import circuit, edges, entries, forces, pumps, spool, supplies
+from flexdyn_ros.multibody.elements.cylinder.kernels import (
+    circuit,
+    edges,
+    entries,
+    forces,
+    pumps,
+    spool,
+    supplies,
+)
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
@@ -21,7 +29,9 @@ from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_cir
 from flexdyn_ros.robot.motion import ElementState
 
 #: modules of kernels whose comparisons are events: edges of valves, stops
-OIL_SWITCHES = tuple(module.__name__ for module in (of_cylinder, circuit, edges, forces, oil_kernels, pumps, spool))
+OIL_SWITCHES = tuple(
+    module.__name__ for module in (of_cylinder, circuit, edges, forces, oil_kernels, pumps, spool)
+)
 
 
 class Oil:
@@ -93,7 +103,9 @@ class OilMemory(CylinderMemory):
             }
             for column, (unit, is_there) in columns.items():
                 if is_there:
-                    place = self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
+                    place = (
+                        self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
+                    )
                     found.append((ElementState(f"{name}/{column}", unit, name), place))
         return tuple(found)
 

@@ -33,7 +33,10 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.stages import (
     flow_lines,
 )
 from flexdyn_ros.multibody.elements.cylinder.kernels.stages import comply as comply_with
-from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_PARAMETER_COUNT, SUPPLY_STATE_COUNT
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
+    SUPPLY_PARAMETER_COUNT,
+    SUPPLY_STATE_COUNT,
+)
 from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import tick_supplies, work_size
 from flexdyn_ros.multibody.elements.kernels import law as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
@@ -126,7 +129,10 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     pumps = window(memory, places[2], places[3] - places[2])
     lines, room = window(memory, places[4], places[5] - places[4]), tail(memory, places[7])
     if begin[cylinder.IS_STAGGERED] >= IMPLICIT:
-        stages, of_lines = window(memory, places[5], places[6] - places[5]), window(memory, places[6], s * LINES)
+        stages, of_lines = (
+            window(memory, places[5], places[6] - places[5]),
+            window(memory, places[6], s * LINES),
+        )
         begin_step(parameters, pumps, states, lines, stages, of_lines, length, rate, command, meant, h)
         begin[STEP], begin[NEXT_HALF] = h, FIRST_HALF
         return 0
@@ -161,7 +167,11 @@ def comply(actuator, h, position, speed, drive, stiffness, damping, target_q, ta
         C, L, j = window(stages, i * STAGES, STAGES), window(lines, k * LINES, LINES), 8 * int(there[i])
         x, v = floats_at(position + j, 1)[0], floats_at(speed + j, 1)[0]
         force, k_eff, d = comply_with(P, X, S, C, L, part, h, x - P[cylinder.SHORTEST], v)
-        floats_at(drive + j, 1)[0], floats_at(stiffness + j, 1)[0], floats_at(damping + j, 1)[0] = force, k_eff, d
+        floats_at(drive + j, 1)[0], floats_at(stiffness + j, 1)[0], floats_at(damping + j, 1)[0] = (
+            force,
+            k_eff,
+            d,
+        )
         floats_at(target_q + j, 1)[0], floats_at(target_v + j, 1)[0] = x, v
     return 0
 

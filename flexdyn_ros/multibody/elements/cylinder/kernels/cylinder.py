@@ -340,9 +340,10 @@ def advance_oil(P, X, ps, y, v, a, dt):
     X[at.OIL_STROKE] = end
     X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = x, rate, held
     if P[at.SUPPLY_INDEX] >= 0.0:
-        f1, f2, _, _, _, _, _, _, d, _, _, _ = oil_rates(P, ps, x, end, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
+        f1, f2, _, _, _, _, _, _, d, _, _, _ = oil_rates(
+            P, ps, x, end, p1, V1 / s1, beta1, p2, V2 / s2, beta2
+        )
         power = powers(P, enthalpy, (s1, p1, beta1, s2, p2, beta2), (f1, f2, d), end, v + a * dt)
         X[at.SUPPLY_WORK], X[at.PISTON_WORK] = given + 0.5 * last * power[0], worked + 0.5 * last * power[1]
         X[at.OIL_LOSS] = lost + 0.5 * last * power[2]
     return attempts, forced
-

@@ -111,7 +111,14 @@ def keep_step(parameters, work, index):
     for i in range(parameters.size // at.PARAMETER_COUNT):
         if hangs(window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT), index):
             C = window(work, i * CIRCUIT_WORK, CIRCUIT_WORK)
-            C[S_1], C[S_2], C[P_1], C[P_2], C[BETA_1], C[BETA_2] = C[N_1], C[N_2], C[Q_1], C[Q_2], C[B_1], C[B_2]
+            C[S_1], C[S_2], C[P_1], C[P_2], C[BETA_1], C[BETA_2] = (
+                C[N_1],
+                C[N_2],
+                C[Q_1],
+                C[Q_2],
+                C[B_1],
+                C[B_2],
+            )
             C[X], C[RATE], C[HELD] = C[NEXT_X], C[NEXT_RATE], C[NEXT_HELD]
 
 
