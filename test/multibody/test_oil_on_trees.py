@@ -18,39 +18,61 @@ START = {"lift/pressure_bore": 2514584.472, "lift/pressure_rod": 20e5}
 PUMP = '<pump type="{}" displacement="1.2e-5" speed="157" {}/>'
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (hanging(in_cylinder='<counterbalance port="bore" cracking_pressure="0" pilot_ratio="4" conductance="1e-7"/>'),
-         ("counterbalance", "cracking_pressure", "'0'", "> 0 Pa")),
-        (hanging(in_cylinder='<counterbalance port="bore" cracking_pressure="9e6" pilot_ratio="-1" conductance="1e-7"/>'),
-         ("counterbalance", "pilot_ratio", "'-1'", ">= 0")),
-        (hanging(in_cylinder='<counterbalance port="rod" cracking_pressure="9e6" pilot_ratio="1" conductance="0"/>'),
-         ("counterbalance", "conductance", "'0'", "> 0")),
-        (hanging(in_cylinder='<hose port="bore" volume="1e-4"/><hose port="bore" volume="1e-4"/>'),
-         ("hose", "'bore'", "twice", "once")),
-        (hanging(in_cylinder=FLUID), ("hydraulics/fluid", "unknown element <fluid>")),
-        (hanging(in_supply=PUMP.format("constant_pressure", "")), ("pump", "line_volume", "missing")),
-        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3"'), supply=""), ("pump", "margin", "missing")),
-        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"')),
-         ("supply[oil]", "pressure", "160e5", "maximum_pressure")),
-        (hanging(in_supply=PUMP.format("fixed_displacement", 'line_volume="1e-3"'), supply=""),
-         ("supply[oil]", "relief_pressure", "fixed_displacement")),
-        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"'),
-                 supply='relief_pressure="1e6"'), ("supply[oil]", "relief_pressure", "1e6", "2e+06")),
-        (hanging(in_supply=2 * PUMP.format("constant_pressure", 'line_volume="1e-3"')), ("pump", "twice")),
-        (hanging(in_supply='<accumulator volume="1e-3" precharge="9e6"/>'), ("supply[oil]", "pump")),
-        (hanging(supply=""), ("supply[oil]", "'pressure'", "missing")),
-        (hanging(supply='pressure="2e5"'), ("supply[oil]", "tank_pressure", "3e5", "below 200000 Pa")),
-        (HANGING.replace('supply="oil"', 'supply="oi"'), ("cylinder 'lift'", "supply", "'oi'", "did you mean 'oil'")),
-        (HANGING.replace("oil", "lift"), ("cylinder 'lift'", "name", "a name of its own")),
-        (HANGING.replace('<end_stop stiffness="1e8" damping="1"/>', ""), ("cylinder[lift]", "<end_stop> is missing")),
-        (HANGING.replace("</hydraulics>", '</hydraulics><end_stop stiffness="1e8" damping="1"/>'),
-         ("cylinder[lift]", "<end_stop> in <hydraulics> and in <cylinder>", "one of them")),
-        (HANGING.replace("</hydraulics>", '</hydraulics><force maximum="1"/>'),
-         ("cylinder[lift]", "<force> and <hydraulics>", "one of them")),
-    ],
-)  # fmt: skip
+COUNTERBALANCE = '<counterbalance port="bore" cracking_pressure="{}" pilot_ratio="{}" conductance="{}"/>'
+CONSTANT, FIXED, SENSING = "constant_pressure", "fixed_displacement", "load_sensing"
+LINE = 'line_volume="1e-3"'
+SENSES = LINE + ' margin="2e6" maximum_pressure="2e7"'
+STOP = '<end_stop stiffness="1e8" damping="1"/>'
+HOSE = '<hose port="bore" volume="1e-4"/>'
+
+WRONG = [
+    (
+        hanging(in_cylinder=COUNTERBALANCE.format(0, 4, 1e-7)),
+        "counterbalance",
+        "cracking_pressure",
+        "'0'",
+        "> 0 Pa",
+    ),
+    (
+        hanging(in_cylinder=COUNTERBALANCE.format(9e6, -1, 1e-7)),
+        "counterbalance",
+        "pilot_ratio",
+        "'-1'",
+        ">= 0",
+    ),
+    (hanging(in_cylinder=COUNTERBALANCE.format(9e6, 1, 0)), "counterbalance", "conductance", "'0'", "> 0"),
+    (hanging(in_cylinder=2 * HOSE), "hose", "'bore'", "twice", "once"),
+    (hanging(in_cylinder=FLUID), "hydraulics/fluid", "unknown element <fluid>"),
+    (hanging(in_supply=PUMP.format(CONSTANT, "")), "pump", "line_volume", "missing"),
+    (hanging(in_supply=PUMP.format(SENSING, LINE), supply=""), "pump", "margin", "missing"),
+    (hanging(in_supply=PUMP.format(SENSING, SENSES)), "supply[oil]", "pressure", "160e5", "maximum_pressure"),
+    (hanging(in_supply=PUMP.format(FIXED, LINE), supply=""), "supply[oil]", "relief_pressure", FIXED),
+    (
+        hanging(in_supply=PUMP.format(SENSING, SENSES), supply='relief_pressure="1e6"'),
+        *("supply[oil]", "relief_pressure", "1e6", "2e+06"),
+    ),
+    (hanging(in_supply=2 * PUMP.format(CONSTANT, LINE)), "pump", "twice"),
+    (hanging(in_supply='<accumulator volume="1e-3" precharge="9e6"/>'), "supply[oil]", "pump"),
+    (hanging(supply=""), "supply[oil]", "'pressure'", "missing"),
+    (hanging(supply='pressure="2e5"'), "supply[oil]", "tank_pressure", "3e5", "below 200000 Pa"),
+    (
+        HANGING.replace('supply="oil"', 'supply="oi"'),
+        *("cylinder 'lift'", "supply", "'oi'", "did you mean 'oil'"),
+    ),
+    (HANGING.replace("oil", "lift"), "cylinder 'lift'", "name", "a name of its own"),
+    (HANGING.replace(STOP, ""), "cylinder[lift]", "<end_stop> is missing"),
+    (
+        HANGING.replace("</hydraulics>", f"</hydraulics>{STOP}"),
+        *("cylinder[lift]", "<end_stop> in <hydraulics> and in <cylinder>", "one of them"),
+    ),
+    (
+        HANGING.replace("</hydraulics>", '</hydraulics><force maximum="1"/>'),
+        *("cylinder[lift]", "<force> and <hydraulics>", "one of them"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), [(text, words) for text, *words in WRONG])
 def test_what_oil_refuses_is_told_by_element_value_and_expectation(text, words):
     with pytest.raises(DescriptionError) as told:
         flexdyn_ros.load(text)
@@ -113,7 +135,10 @@ def test_a_load_on_shut_valves_does_not_sink(dt):
     assert abs(lengths[-1] - lengths[0]) < 1e-6
 
 
-_STRIBECK = '<friction model="stribeck" coulomb="50" static="60" stribeck_velocity="0.01" smoothing_velocity="0.005" viscous="600"/>'
+_STRIBECK = (
+    '<friction model="stribeck" coulomb="50" static="60" stribeck_velocity="0.01" smoothing_velocity="0.005" '
+    'viscous="600"/>'
+)
 
 
 def test_leakage_lets_it_sink_at_the_rate_of_the_closed_form():

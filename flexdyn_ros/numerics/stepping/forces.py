@@ -212,8 +212,8 @@ def actuate(steps, t, h, a):
 
 @kernel
 def comply(steps, h):
-    """Let actuators that are springs while an implicit step lasts say their forces and slopes, at the motion in
-    memory.position and memory.speed."""
+    """Let actuators that are springs while an implicit step lasts say their forces and slopes, at the motion
+    in memory.position and memory.speed."""
     head = header_of(steps)
     function = table_at(head[S_TABLE])[table.COMPLY]
     if function != 0:

@@ -196,16 +196,16 @@ def actuate(actuator, head, work, t, h, q, v, effort, a):
 
 @_row("int64(int64, float64, int64, int64, int64, int64, int64, int64, int64)")
 def comply(actuator, h, position, speed, drive, stiffness, damping, target_q, target_v):
-    """Before each part of h of an implicit step, with the memory of the actuators and what they measure (nu,):
-    force and slopes of actuators that are springs while the step lasts, as a servo whose target is where they
-    are. Optional.
+    """Before each part of h of an implicit step, with the memory of the actuators and what they measure
+    (nu,): force and slopes of actuators that are springs while the step lasts, as a servo whose target is
+    where they are. Optional.
     """
 
 
 @_row("int64(int64, float64, int64)")
 def settle(actuator, h, speed):
-    """After each part of h of an implicit step, with the memory of the actuators and the speeds (nu,) that they
-    measure at its end. Optional; together with `comply`."""
+    """After each part of h of an implicit step, with the memory of the actuators and the speeds (nu,) that
+    they measure at its end. Optional; together with `comply`."""
 
 
 @_row("float64(int64, int64)")

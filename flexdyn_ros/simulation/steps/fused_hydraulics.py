@@ -40,9 +40,9 @@ class ValveOpenings:
 def command_mode(robot: Robot, method: str, control: object) -> str:
     """How cylinders take what `control` gives: "force", "valve"; "direct" without cylinders.
 
-    Cylinders act by "auto", "adaptive_staggered" and "staggered", those of trees by "rosenbrock" (which "auto"
-    then is, with dt); by the other fixed steps if control opens
-    valves, by `ValveOpenings` or a mapping that names CYLINDER/valve. Without control the valves are closed.
+    Cylinders act by "auto", "adaptive_staggered" and "staggered", those of trees by "rosenbrock" (which
+    "auto" then is, with dt); by the other fixed steps if control opens valves, by `ValveOpenings` or a
+    mapping that names CYLINDER/valve. Without control the valves are closed.
 
     Raises
     ------

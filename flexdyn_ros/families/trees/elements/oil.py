@@ -12,7 +12,6 @@ from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import (
     circuit,
     edges,
@@ -22,6 +21,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import (
     spool,
     supplies,
 )
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory

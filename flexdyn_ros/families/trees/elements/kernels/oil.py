@@ -7,9 +7,9 @@ place and speed that the tree would have after h if its accelerations stayed, le
 
 In implicit steps their oil is eliminated from each stage (cylinder/kernels/stages.py).
 
-Memory of the cylinders: MODE, FAULTS, IS_STAGGERED as cylinder/kernels/memory.py has them, numbers of cylinders
-and supplies, a place and two velocities of the tree, then by cylinder rows PLACES, parameters and states, then
-those of supplies and work memory of ticks.
+Memory of the cylinders: MODE, FAULTS, IS_STAGGERED as cylinder/kernels/memory.py has them, numbers of
+cylinders and supplies, a place and two velocities of the tree, then by cylinder rows PLACES, parameters and
+states, then those of supplies and work memory of ticks.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ COUNT, SUPPLIES, SIZES, FIRST = 3, 4, 5, 9
 STEP, NEXT_HALF = 7, 8
 #: values of IS_STAGGERED: pressures first, staggered, implicit, implicit without extrapolation
 FIRST_PRESSURES, STAGGERED, IMPLICIT, EULER = 0.0, 1.0, 2.0, 3.0
-#: rows (count,) of a cylinder: its place among the elements and among the efforts; length, rate, acceleration,
-#: command and what it means; length and rate after the step
+#: rows (count,) of a cylinder: its place among the elements and among the efforts; length, rate,
+#: acceleration, command and what it means; length and rate after the step
 ELEMENT, EFFORT, LENGTH, RATE, ACCELERATION, COMMAND, MEANT, NEXT_LENGTH, NEXT_RATE = range(9)
 PLACES = 9
 
 
 @kernel(forceinline=True)
 def oil_places(n, s, nq, nv):
-    """Places of the rows of n cylinders, of their parameters, of those of s supplies, of states of cylinders and
-    of supplies, of stages of both, of work memory, and all numbers."""
+    """Places of the rows of n cylinders, of their parameters, of those of s supplies, of states of cylinders
+    and of supplies, of stages of both, of work memory, and all numbers."""
     rows = FIRST + nq + 2 * nv
     parameters = rows + PLACES * n
     pumps = parameters + n * cylinder.PARAMETER_COUNT

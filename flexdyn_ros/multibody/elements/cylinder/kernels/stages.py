@@ -1,15 +1,16 @@
 """Oil in the linearly implicit Euler steps that an implicit step of a robot is extrapolated from.
 
-A step of h is made once as a whole and once as two halves (numerics/stepping/implicit.py). Each of these stages
-eliminates the oil of every cylinder (compliance.py, b = h): before the robot moves, a cylinder is a force with a
-stiffness k_eff and a damping,
+A step of h is made once as a whole and once as two halves (numerics/stepping/implicit.py). Each of these
+stages eliminates the oil of every cylinder (compliance.py, b = h): before the robot moves, a cylinder is a
+force with a stiffness k_eff and a damping,
 
     F(s, y, v) + h a P_s (1 - h G P_s)^-1 s',    k_eff,    friction / v,
 
-and when its speed v1 is known, s += h (1 - h G P_s)^-1 (s' + h G P_y v1). The spool is where it will be at the end
-of the stage. Lines of pumps keep their pressure while the cylinders move, and follow with the oil that these
-took, implicit in their own pressure. What both halves give is twice taken, less what the whole step gives: order
-two, as of everything whose stages depend smoothly on h. A shut, tight chamber keeps its oil exactly.
+and when its speed v1 is known, s += h (1 - h G P_s)^-1 (s' + h G P_y v1). The spool is where it will be at
+the end of the stage. Lines of pumps keep their pressure while the cylinders move, and follow with the oil
+that these took, implicit in their own pressure. What both halves give is twice taken, less what the whole
+step gives: order two, as of everything whose stages depend smoothly on h. A shut, tight chamber keeps its oil
+exactly.
 
 Rows of stages, one a cylinder (STAGES) and one a supply (LINES), live in the memory of the steps.
 """
@@ -38,12 +39,12 @@ from .spool import move_spool, slewed
 from .ticks import open_line
 
 #: of a cylinder: oil where the step begins, after the whole step, after half of it; spool, its rate and held
-#: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the oil,
-#: inverse and column of the elimination; stroke and energies (from the supply, of the piston, lost) that the
-#: stages reach: whole, half, both halves
+#: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the
+#: oil, inverse and column of the elimination; stroke and energies (from the supply, of the piston, lost) that
+#: the stages reach: whole, half, both halves
 (
-    START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1, P_2,
-    R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST,
+    START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1,
+    P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST,
 ) = range(29)  # fmt: skip
 STAGES = 29
 #: of a supply: oil and swivel where the step begins, after the whole step, after half of it; pressure, load
@@ -105,8 +106,8 @@ def begin_stage(pumps, lines, part):
 
 @kernel
 def comply(P, X, S, C, L, part, h, y, v):
-    """Force of a cylinder on its rod [N], stiffness [N/m] and damping [N s/m] in a stage of h from stroke y and
-    rate v; books what the stage needs when v is known at its end."""
+    """Force of a cylinder on its rod [N], stiffness [N/m] and damping [N s/m] in a stage of h from stroke y
+    and rate v; books what the stage needs when v is known at its end."""
     s1, s2, x = C[START_1], C[START_2], C[END_X]
     if part == FIRST_HALF:
         x = C[HALF_X]
@@ -188,8 +189,8 @@ def flow_lines(pumps, lines, part, h):
 
 @kernel
 def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolates, h):
-    """Take over what the stages reached: oil, pressures, spools, energies, flags. Returns 1 if something is not
-    finite, else 0; states are kept then, with FAULT."""
+    """Take over what the stages reached: oil, pressures, spools, energies, flags. Returns 1 if something is
+    not finite, else 0; states are kept then, with FAULT."""
     sum_of = 0.0
     for k in range(lines.size):
         sum_of += 0.0 * lines[k]
@@ -198,7 +199,7 @@ def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolat
         sum_of += 0.0 * (C[WHOLE_1] + C[WHOLE_2] + C[WHOLE_Y])
         if extrapolates:
             sum_of += 0.0 * (C[HALF_1] + C[HALF_2] + C[HALF_Y])
-    if not sum_of == 0.0:
+    if sum_of != 0.0:
         for i in range(parameters.size // at.PARAMETER_COUNT):
             states[i * at.STATE_COUNT + at.FLAGS] = float(at.FAULT)
         return 1
