@@ -42,9 +42,9 @@ LEAST_SHARE = 0.01
 MOST_OIL = 1e30
 #: part by which oil may differ from that of its pressure: 0.1 Pa of stiff oil
 SAME_OIL = 1e-10
-#: part by which oil follows the lengths in a tick whose forces move the piston otherwise than foreseen, and
-#: distance from which it does not [m]
-FOLLOW, JUMP = 1e-3, 2e-3
+#: rate by which oil follows the lengths where forces move the piston otherwise than foreseen [1/s], and distance
+#: from which it does not [m]. A rate k takes k^2 h/2 of an oscillation's amplitude a second, with ticks of h
+FOLLOW, JUMP = 5.0, 2e-3
 #: volumes grow no more beyond this distance from the ends of the stroke [m]
 BEYOND = 1e-3
 
