@@ -30,7 +30,7 @@ from .oil import (
     pressure_of,
     volume_and_stiffness,
 )
-from .spool import move_spool, slewed
+from .spool import advance_spool
 
 #: of the Rosenbrock scheme, 1 - 1/sqrt(2): L-stable
 GAMMA = 0.2928932188134524
@@ -267,8 +267,7 @@ def attempt(P, ps, ps_enthalpy, u, y, v, a, dt, now):
     finest = FINEST * dt
     h = smaller(h, dt - t)
     end, attempts = t + h, attempts + 1.0
-    next_held, mean = slewed(P, held, u, h)
-    next_x, next_rate = move_spool(P, x, rate, mean, h)
+    next_x, next_rate, next_held = advance_spool(P, x, rate, held, u, h)
     oil = (s1, p1, beta1, s2, p2, beta2)
     new, error, positive, rates = sub_step(
         P, ps, oil, x, y + v * t + 0.5 * a * t * t, next_x, y + v * end + 0.5 * a * end * end, h
