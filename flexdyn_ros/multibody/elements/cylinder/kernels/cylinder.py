@@ -30,7 +30,7 @@ from .oil import (
     pressure_of,
     volume_and_stiffness,
 )
-from .spool import move_spool, slewed
+from .spool import advance_spool
 
 #: of the Rosenbrock scheme, 1 - 1/sqrt(2): L-stable
 GAMMA = 0.2928932188134524
@@ -42,9 +42,9 @@ LEAST_SHARE = 0.01
 MOST_OIL = 1e30
 #: part by which oil may differ from that of its pressure: 0.1 Pa of stiff oil
 SAME_OIL = 1e-10
-#: part by which oil follows the lengths in a tick whose forces move the piston otherwise than foreseen, and
-#: distance from which it does not [m]
-FOLLOW, JUMP = 1e-3, 2e-3
+#: rate by which oil follows the lengths where forces move the piston otherwise than foreseen [1/s], and distance
+#: from which it does not [m]. A rate k takes k^2 h/2 of an oscillation's amplitude a second, with ticks of h
+FOLLOW, JUMP = 5.0, 2e-3
 #: volumes grow no more beyond this distance from the ends of the stroke [m]
 BEYOND = 1e-3
 
@@ -267,8 +267,7 @@ def attempt(P, ps, ps_enthalpy, u, y, v, a, dt, now):
     finest = FINEST * dt
     h = smaller(h, dt - t)
     end, attempts = t + h, attempts + 1.0
-    next_held, mean = slewed(P, held, u, h)
-    next_x, next_rate = move_spool(P, x, rate, mean, h)
+    next_x, next_rate, next_held = advance_spool(P, x, rate, held, u, h)
     oil = (s1, p1, beta1, s2, p2, beta2)
     new, error, positive, rates = sub_step(
         P, ps, oil, x, y + v * t + 0.5 * a * t * t, next_x, y + v * end + 0.5 * a * end * end, h

@@ -210,7 +210,7 @@ def tick_leg(P, X, ps, length, v, a, command, mode, dt, follow):
     """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of the
     tick's beginning, accelerating by a.
 
-    follow : 1 if the piston moves as foreseen, FOLLOW if its motion follows from the force (`piston_of_oil`)
+    follow : 1 if the piston moves as foreseen, FOLLOW dt if its motion follows from the force (`piston_of_oil`)
     """
     y = length - P[at.SHORTEST]
     start = piston_of_oil(X, y, follow)
@@ -231,7 +231,7 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
     """One tick of all legs; legs whose state would not be finite keep it, with FAULT. Returns their number.
 
     parameters (n PARAMETER_COUNT,), states (m STATE_COUNT,) flat, m a multiple of n; before (STATE_COUNT,)
-    work; the rest (m,); follow as in `tick_leg`.
+    work; the rest (m,); follow as in `tick_leg`, of legs whose acceleration is 0: others move as foreseen.
     """
     faults = 0
     legs = parameters.size // at.PARAMETER_COUNT
@@ -241,7 +241,8 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         for k in range(at.STATE_COUNT):
             before[k] = X[k]
-        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt, follow)
+        one = 1.0 if follow == 1.0 or accelerations[i] != 0.0 else follow
+        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt, one)
         s = 0.0
         for k in range(at.STATE_COUNT):
             s += 0.0 * X[k]
@@ -260,7 +261,8 @@ _A = "float64[::1]"
 def tick(parameters, legs, states, before, lengths, rates, accelerations, commands, mode, dt):
     """`tick_legs` with the parameters of so many legs at an address."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
-    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt, FOLLOW)
+    follow = min(FOLLOW * dt, 1.0)
+    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt, follow)
 
 
 @entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, float64)")

@@ -17,15 +17,15 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import both, holds, larger, less, select
+from flexdyn_ros.numerics.numbers.functions import both, holds, larger, less, select, smaller
 
 from . import memory as at
 
 #: pressure of a void in oil without air [Pa]
 VOID_PRESSURE = 100.0
 #: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and the
-#: last change of p, as a part of it, that leaves an error of about its square: within a sub-step, and outside
-ROUNDS, CLOSE, CLOSER = 8, 1e-4, 1e-5
+#: last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of its square outside
+ROUNDS, CLOSE, CLOSER = 8, 1e-4, 1e-6
 #: pressure where gas and liquid are told apart in a first guess [Pa]
 MIDDLE = 1e6
 
@@ -67,6 +67,17 @@ def volume_and_stiffness(fluid, p):
     gas = air * np.exp(np.log(atmosphere / p) / n)
     w = oil + gas
     return w, w / (oil / bulk + gas / (n * p))
+
+
+@kernel
+def curved_volume(fluid, p):
+    """w, beta and w'' beta/(2 w) of oil with air [-, Pa, 1/Pa]."""
+    bulk, air, n, atmosphere = fluid
+    oil = (1.0 - air) * np.exp((atmosphere - p) / bulk)
+    gas = air * np.exp(np.log(atmosphere / p) / n)
+    w, soft, thin = oil + gas, oil / bulk, gas / (n * p)
+    fall = soft + thin
+    return w, w / fall, 0.5 * (soft / bulk + thin * (1.0 + 1.0 / n) / p) / fall
 
 
 @kernel
@@ -127,16 +138,21 @@ def guessed(fluid, v, p, w, beta):
 def pressure_at(fluid, v, p, w, beta):
     """Pressure at which w = v > 0 [Pa], and beta there, from w and beta at the pressure p.
 
-    Newton from `guessed`: p <- max(p + (w(p) - v) beta(p)/w(p), p/10). w is convex in p, so that all rounds but
-    the first rise to the solution. beta is that of the round before the last, `CLOSE` to the solution.
+    Rounds of Halley from `guessed`: with d = (w - v) beta/w, the change of Newton, p <- max(p + d/(1 - d w''
+    beta/(2 w)), p/10). beta follows its slope in the last round.
     """
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)
     p = guessed(fluid, v, p, w, beta)
     for _ in range(ROUNDS):
-        w, beta = volume_and_stiffness(fluid, p)
-        change = larger((w - v) * beta / w, -0.9 * p)
+        w, beta, bend = curved_volume(fluid, p)
+        change = (w - v) * beta / w
+        # Halley's share, within what it may be near the solution
+        change = change / (1.0 - smaller(larger(change * bend, -1.0), 0.5))
+        change = larger(change, -0.9 * p)
         p = p + change
+        # d beta/dp = w w''/w'^2 - 1
+        beta = beta + change * (2.0 * bend * beta - 1.0)
         if holds(less(abs(change), CLOSE * p)):
             break
     return p, beta

@@ -47,7 +47,7 @@ from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, powers, volumes
 from .forces import bend_bristles, command_valve, flag, report_leg, settle_pressures, tick_leg
 from .oil import energies, fluid_of, polished, volume_and_stiffness
 from .pumps import fluid_of_supply, line_oil, line_pressure
-from .spool import move_spool, slewed
+from .spool import advance_spool
 
 # ---- one pump ----
 
@@ -86,8 +86,7 @@ def move_spools(parameters, states, work, index, h):
         if hangs(P, index):
             C = window(work, i * CIRCUIT_WORK, CIRCUIT_WORK)
             u = states[i * at.STATE_COUNT + at.VALVE_COMMAND]
-            C[NEXT_HELD], mean = slewed(P, C[HELD], u, h)
-            C[NEXT_X], C[NEXT_RATE] = move_spool(P, C[X], C[RATE], mean, h)
+            C[NEXT_X], C[NEXT_RATE], C[NEXT_HELD] = advance_spool(P, C[X], C[RATE], C[HELD], u, h)
 
 
 @kernel
