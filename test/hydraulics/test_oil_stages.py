@@ -31,8 +31,8 @@ def random_cylinder(rng):
     }  # fmt: skip
     for port in ("bore", "rod"):
         changes |= {
-            f"counterbalance_{port}": rng.choice([0.0, 0.5 * K]), f"cracking_{port}": 90e5, f"pilot_{port}": 4.0,
-            f"range_{port}": 40e5,
+            f"counterbalance_{port}": rng.choice([0.0, 0.5 * K]), f"cracking_{port}": 90e5,
+            f"pilot_{port}": 4.0, f"range_{port}": 40e5,
         }  # fmt: skip
     return changes
 
@@ -61,7 +61,12 @@ def test_slopes_of_the_rates_are_their_differences():
 # ---- circuits ----
 
 LINES = {
-    "load sensing": {"pump": of.LOAD_SENSING, "margin": 20e5, "maximum_pressure": 250e5, "pump_leakage": 1e-12},
+    "load sensing": {
+        "pump": of.LOAD_SENSING,
+        "margin": 20e5,
+        "maximum_pressure": 250e5,
+        "pump_leakage": 1e-12,
+    },
     "swivel": {"pump": of.LOAD_SENSING, "margin": 20e5, "maximum_pressure": 250e5, "swivel_time": 0.02},
     "constant pressure": {"pump": of.CONSTANT_PRESSURE, "swivel_time": 0.01, "pump_leakage": 1e-12},
     "accumulator": {"pump": of.CONSTANT_PRESSURE, "accumulator_volume": 1e-3, "precharge": 60e5},
@@ -114,7 +119,9 @@ def dense_jacobian(c, z):
     J = np.empty((z.size, z.size))
     for j in range(z.size):
         h = 1e-6 * z[j]
-        J[:, j] = (all_rates(c, z + h * np.eye(z.size)[j]) - all_rates(c, z - h * np.eye(z.size)[j])) / (2 * h)
+        J[:, j] = (all_rates(c, z + h * np.eye(z.size)[j]) - all_rates(c, z - h * np.eye(z.size)[j])) / (
+            2 * h
+        )
     return J
 
 
@@ -151,7 +158,9 @@ def test_the_stiffness_of_cylinders_on_one_line_is_that_of_the_dense_elimination
         z, n = state_of(c, now), c.n
         y, b = c.y.copy(), 3e-3
         J = dense_jacobian(c, z)
-        beta = [oil.volume_and_stiffness(AIR, p)[1] for p in c.states[:, [at.PRESSURE_1, at.PRESSURE_2]].ravel()]
+        beta = [
+            oil.volume_and_stiffness(AIR, p)[1] for p in c.states[:, [at.PRESSURE_1, at.PRESSURE_2]].ravel()
+        ]
         A = np.zeros((n, z.size))
         by_y = np.empty((z.size, n))
         stiff = np.empty(n)
@@ -244,8 +253,8 @@ def test_an_open_valve_is_soft_for_a_long_step_and_an_oil_spring_for_a_short_one
 
 def test_resistance_is_the_secant_of_friction():
     P = Circuit([{
-        "friction_law": at.STRIBECK_LAW, "coulomb": 250.0, "static": 400.0, "stribeck": 0.02, "smoothing": 0.002,
-        "viscous": 600.0,
+        "friction_law": at.STRIBECK_LAW, "coulomb": 250.0, "static": 400.0, "stribeck": 0.02,
+        "smoothing": 0.002, "viscous": 600.0,
     }]).P  # fmt: skip
     from flexdyn_ros.multibody.elements.cylinder.kernels.forces import friction_force
 

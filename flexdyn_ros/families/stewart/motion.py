@@ -44,7 +44,9 @@ def platform_motion(functions: Any) -> Motion:
         stiffness=np.zeros(6),
         damping=np.zeros(6),
         memory=None if hydraulics is None else CylinderMemory(hydraulics),
-        switches=() if hydraulics is None else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
+        switches=()
+        if hydraulics is None
+        else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
         keep=functions,
     )
 
