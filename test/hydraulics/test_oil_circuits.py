@@ -1,4 +1,5 @@
-"""Cylinders on supplies: worked numbers O3, O4, O5 and O7 of the oil specification, oil and energy of circuits."""
+"""Cylinders on supplies: worked numbers O3, O4, O5 and O7 of the oil specification, oil and energy of
+circuits."""
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ SENSING = {"pump": of.LOAD_SENSING, "margin": 20e5, "maximum_pressure": 250e5}
 PUMPS = {
     "constant pressure": {"pump": of.CONSTANT_PRESSURE, "pump_leakage": 1e-12},
     "fixed displacement": {
-        "pump": of.FIXED_DISPLACEMENT, "line_relief_pressure": 200e5, "line_relief": 2e-9, "pump_leakage": 1e-12
+        "pump": of.FIXED_DISPLACEMENT, "line_relief_pressure": 200e5, "line_relief": 2e-9,
+        "pump_leakage": 1e-12,
     },
     "load sensing": SENSING | {"swivel_time": 0.02},
     "accumulator": {
@@ -36,7 +38,8 @@ def rates_of(P, ps, x, y, p1, p2):
 
 
 def steady(c, spools, efforts, guess, y=0.2):
-    """Pressures [bar] and speeds of all cylinders, and the pressure of the line, where nothing changes but y."""
+    """Pressures [bar] and speeds of all cylinders, and the pressure of the line, where nothing changes but
+    y."""
     rows = c.P.reshape(c.n, -1)
     ideal = c.S[of.PUMP] == of.IDEAL
 
@@ -86,7 +89,15 @@ def test_o3_lowering_without_one_cavitates_and_says_so():
 def test_o4_two_cylinders_on_a_load_sensing_pump_with_compensated_valves():
     c = Circuit([{"compensation": 15e5}] * 2, [SENSING])
     z = steady(c, [0.4, 0.2], [20e3, 5e3], [105.0, 6.5, 0.08, 29.0, 6.5, 0.04, 124.0])
-    expected = (105.5073651, 6.48449476, 0.0889060159944, 29.11299237, 6.48449476, 0.0444530079972, 124.1220221)
+    expected = (
+        105.5073651,
+        6.48449476,
+        0.0889060159944,
+        29.11299237,
+        6.48449476,
+        0.0444530079972,
+        124.1220221,
+    )
     for found, printed, digits in zip(z, expected, (6e-8, 6e-9, 6e-14, 6e-9, 6e-9, 6e-14, 6e-8), strict=True):
         assert found == pytest.approx(printed, abs=max(digits, 2e-12 * abs(printed)))
 
@@ -143,7 +154,7 @@ def test_o7_by_an_implicit_integration_of_the_same_rates():
         p1, p2 = pressures(z)
         line = line_of(z[4])
         x = 0.5 * min(1.0, t / 0.02)
-        found, w1, w2 = rates_of(P, line[1], x, z[0], p1, p2)
+        found = rates_of(P, line[1], x, z[0], p1, p2)[0]
         on_line, _, _, _, pumped, _ = circuit.line_rates(S, line, 0.0, found[8])
         enthalpy = oil.energies(AIR, line[1], line[2])[1]
         power = cylinder.powers(
@@ -154,7 +165,8 @@ def test_o7_by_an_implicit_integration_of_the_same_rates():
 
     w = [oil.volume_and_stiffness(AIR, p)[0] for p in (c["pressure_bore"][0], 20 * BAR, 159e5)]
     start = [
-        0.17, 0.0, (1e-4 + AREAS[0] * 0.17) / w[0], (1e-4 + AREAS[1] * 0.23) / w[1], 2e-3 / w[2], 0.0, 0.0, 0.0, 0.0
+        0.17, 0.0, (1e-4 + AREAS[0] * 0.17) / w[0], (1e-4 + AREAS[1] * 0.23) / w[1], 2e-3 / w[2],
+        0.0, 0.0, 0.0, 0.0,
     ]  # fmt: skip
     z, atol = np.array(start), [1e-11, 1e-11, 1e-14, 1e-14, 1e-14, 1e-6, 1e-6, 1e-6, 1e-6]
     for span in ((0.0, 0.02), (0.02, 0.3)):
@@ -200,8 +212,16 @@ def test_o7_by_ticks_of_a_millisecond():
 @pytest.mark.parametrize("pump", PUMPS.values(), ids=PUMPS)
 def test_the_energy_account_closes_at_a_millisecond(pump):
     """Pump work = piston work + change of stored energy + losses, within 1e-3 of the pump's work."""
-    changes = {"null_opening": 0.01, "leak_internal": 5e-13, "leak_bore": 1e-13, "viscous": 600.0, "friction_law": 1.0}
-    c = Circuit([changes, changes | {"counterbalance_bore": K, "cracking_bore": 90e5, "pilot_bore": 4.0}], [pump])
+    changes = {
+        "null_opening": 0.01,
+        "leak_internal": 5e-13,
+        "leak_bore": 1e-13,
+        "viscous": 600.0,
+        "friction_law": 1.0,
+    }
+    c = Circuit(
+        [changes, changes | {"counterbalance_bore": K, "cracking_bore": 90e5, "pilot_bore": 4.0}], [pump]
+    )
     c.rest([0.2, 0.15], [8e3, 5e3])
     c.tick(1e-9)
     begin = c.stored()
@@ -233,7 +253,9 @@ def test_losses_are_the_drops_of_enthalpy_at_every_edge():
         in2, out2 = backward * K * edges.orifice(ps - p2, 2e4), forward * K * edges.orifice(p2 - 3e5, 2e4)
         leak = 3e-13 * (p1 - p2)
         drops = in1 / w1 * (h[2] - h[0]) + in2 / w2 * (h[2] - h[1])
-        drops += (out1 + 2e-13 * (p1 - 3e5)) / w1 * h[0] + out2 / w2 * h[1] + leak / w1 * h[0] - leak / w2 * h[1]
+        drops += (
+            (out1 + 2e-13 * (p1 - 3e5)) / w1 * h[0] + out2 / w2 * h[1] + leak / w1 * h[0] - leak / w2 * h[1]
+        )
         V1, V2, _ = cylinder.volumes(P, 0.2)
         state = (V1 / w1, p1, 0.0, V2 / w2, p2, 0.0)
         lost = cylinder.powers(P, h[2], state, (found[0], found[1], found[8]), 0.2, 0.0)[2]
@@ -287,7 +309,9 @@ def test_the_pilot_of_a_counterbalance_valve_is_the_other_chamber():
 
 def test_flow_of_a_compensated_edge_does_not_depend_on_the_load():
     P = Circuit([{"compensation": 15e5}]).P
-    flows = [edges.spool_port(P, 160e5, K, 0.5, 0.0, 1.0, (0.0, 0.0, 0.0, 1.0), p, 20e5)[0] for p in (20e5, 140e5)]
+    flows = [
+        edges.spool_port(P, 160e5, K, 0.5, 0.0, 1.0, (0.0, 0.0, 0.0, 1.0), p, 20e5)[0] for p in (20e5, 140e5)
+    ]
     assert flows[0] == flows[1] == pytest.approx(0.5 * K * np.sqrt(15e5), rel=1e-4)
     # below its setting the edge is an ordinary one
     low = edges.spool_port(P, 160e5, K, 0.5, 0.0, 1.0, (0.0, 0.0, 0.0, 1.0), 155e5, 20e5)[0]
@@ -327,7 +351,8 @@ def test_stressed_circuits_stay_finite_and_positive(pump):
         one = {
             "dead_volume_bore": dead[0], "dead_volume_rod": dead[1], "transition": 10 ** rng.uniform(3, 5),
             "leak_bore": rng.choice([0.0, 1e-8]), "compensation": rng.choice([np.inf, 15e5]),
-            "makeup": rng.choice([0.0, 1e-7]), "spool_frequency": rng.choice([0.0, 500.0]), "spool_damping": 0.8,
+            "makeup": rng.choice([0.0, 1e-7]), "spool_frequency": rng.choice([0.0, 500.0]),
+            "spool_damping": 0.8,
         }  # fmt: skip
         c = Circuit([one, one | HELD], [pump])
         c.rest(rng.choice([0.0, 0.2, 0.4], 2), rng.uniform(-5e3, 2e4, 2))

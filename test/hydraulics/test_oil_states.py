@@ -1,11 +1,12 @@
-"""Oil as the state of a chamber: worked numbers O1 and O2 of the oil specification, and what shut valves hold."""
+"""Oil as the state of a chamber: worked numbers O1 and O2 of the oil specification, and what shut valves
+hold."""
 
 import warnings
 
 import numpy as np
 import pytest
 from hydraulic_cylinders import at_pressures, cylinder, step
-from oil_circuits import AREAS, BAR, FLUID, K, Circuit
+from oil_circuits import AREAS, BAR, FLUID, Circuit, K
 
 import flexdyn_ros
 from flexdyn_ros.multibody.elements.cylinder.kernels import compliance, oil
@@ -66,7 +67,9 @@ def test_pressures_are_found_from_anywhere_in_the_rounds_there_are(air):
             assert beta == pytest.approx(oil.volume_and_stiffness(fluid, p)[1], rel=1e-6)
 
 
-@pytest.mark.parametrize("fluid", [AIR, NO_AIR, (1.4e9, 0.02, 1.0, 101325.0)], ids=["air", "none", "isothermal"])
+@pytest.mark.parametrize(
+    "fluid", [AIR, NO_AIR, (1.4e9, 0.02, 1.0, 101325.0)], ids=["air", "none", "isothermal"]
+)
 def test_energies_are_the_integrals_that_they_stand_for(fluid):
     """de = -(p - p_atm) dw, dh = w dp; and beta = -w dp/dw; below the pressure of a void too."""
     for p in (20.0, 3e3, 2e4, 3e5, 80e5):
@@ -209,7 +212,8 @@ def viscous_platform(viscous):
     """`stewart_1t` without leakage and dry friction, so that nothing but oil holds it."""
     text = flexdyn_ros.load("stewart_1t").description.text
     for old, new in (
-        ('internal="5e-13"', 'internal="0"'), ('coulomb="250"', 'coulomb="0"'), ('static="400"', 'static="0"'),
+        ('internal="5e-13"', 'internal="0"'), ('coulomb="250"', 'coulomb="0"'),
+        ('static="400"', 'static="0"'),
         ('viscous="600"', f'viscous="{viscous}"'),
     ):  # fmt: skip
         assert text.count(old) == 1
@@ -256,4 +260,4 @@ def test_a_platform_on_shut_valves_does_not_creep(method):
 
 
 def test_flow_constant_of_the_specification():
-    assert K == pytest.approx(3.5635e-7, rel=1e-4)
+    assert pytest.approx(3.5635e-7, rel=1e-4) == K

@@ -207,10 +207,11 @@ def command_valve(P, X, ps, y, v, command, mode, dt):
 
 @kernel
 def tick_leg(P, X, ps, length, v, a, command, mode, dt, follow):
-    """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of the
-    tick's beginning, accelerating by a.
+    """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of
+    the tick's beginning, accelerating by a.
 
-    follow : 1 if the piston moves as foreseen, FOLLOW dt if its motion follows from the force (`piston_of_oil`)
+    follow : 1 if the piston moves as foreseen, FOLLOW dt if its motion follows from the force
+    (`piston_of_oil`)
     """
     y = length - P[at.SHORTEST]
     start = piston_of_oil(X, y, follow)
@@ -304,8 +305,8 @@ def report(parameters, legs, states, lengths, rates):
 
 @entry(f"void(int64, int64, {_A})")
 def accept(parameters, legs, states):
-    """Look at states (m STATE_COUNT,) that come from outside: oil that does not belong to the pressures and the
-    stroke beside it counts as unknown."""
+    """Look at states (m STATE_COUNT,) that come from outside: oil that does not belong to the pressures and
+    the stroke beside it counts as unknown."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     for i in range(states.size // at.STATE_COUNT):
         j = (i % legs) * at.PARAMETER_COUNT

@@ -1,13 +1,13 @@
 """Oil with entrained air: specific volume, stiffness, energy, and the pressure of oil in a given volume.
 
-Relative to its volume at atmospheric pressure, oil with a share alpha0 of air there takes the volume (Yu, Chen &
-Lu 1994; docs/theory/hydraulics.md)
+Relative to its volume at atmospheric pressure, oil with a share alpha0 of air there takes the volume (Yu,
+Chen & Lu 1994; docs/theory/hydraulics.md)
 
     w(p) = (1 - alpha0) exp(-(p - p_atm)/beta_l) + alpha0 (p_atm/p)^(1/n),
 
 which falls from infinity at p = 0; so each volume per oil has one positive pressure. Without air (the model
-'constant') w is the exponential above VOID_PRESSURE p_v; below, a void goes on in w = w(p_v) + c (p_v/p - 1) with
-the same slope, c = w(p_v) p_v/beta_l, so that pressures are positive there too.
+'constant') w is the exponential above VOID_PRESSURE p_v; below, a void goes on in w = w(p_v) + c (p_v/p - 1)
+with the same slope, c = w(p_v) p_v/beta_l, so that pressures are positive there too.
 
 A fluid is the tuple (beta_l, alpha0, n, p_atm).
 """
@@ -23,8 +23,9 @@ from . import memory as at
 
 #: pressure of a void in oil without air [Pa]
 VOID_PRESSURE = 100.0
-#: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and the
-#: last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of its square outside
+#: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and
+#: the last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of
+#: its square outside
 ROUNDS, CLOSE, CLOSER = 8, 1e-4, 1e-6
 #: pressure where gas and liquid are told apart in a first guess [Pa]
 MIDDLE = 1e6
@@ -174,8 +175,8 @@ def pressure_of(fluid, v, p):
 
 @kernel
 def polished(fluid, v, p):
-    """Pressure at which w = v to the last digits, from one of `pressure_at`: those of stiff oil, which is nearly
-    linear, are that already."""
+    """Pressure at which w = v to the last digits, from one of `pressure_at`: those of stiff oil, which is
+    nearly linear, are that already."""
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)[0]
     if holds(less(MIDDLE, p)):
