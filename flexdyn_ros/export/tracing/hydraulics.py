@@ -9,8 +9,9 @@ import numpy as np
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
-from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import pressure_rates, spool_rates
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import pressure_rates
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import bristle_bending
+from flexdyn_ros.multibody.elements.cylinder.kernels.spool import spool_rates
 from flexdyn_ros.numerics.numbers.functions import larger, smaller
 from flexdyn_ros.numerics.tracing.graph import objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
