@@ -192,10 +192,10 @@ class _Step:
         self._replace_functions()
         with memory.in_use():
             find_step(workspace.address, 0.0, h)
+            outputs = {"q1": fields["q1"], "v1": fields["v1"]}
+            if oil is not None:
+                outputs["oil1"] = oil.taken(self._motion, memory, block, fields["q1"], fields["v1"])
         sizes = tuple((name, array.size) for name, array in inputs.items())
-        outputs = {"q1": fields["q1"], "v1": fields["v1"]}
-        if oil is not None:
-            outputs["oil1"] = oil.taken(block)
         name = "step" if oil is None else "hydraulic_step"
         self.function = function_of(name, graph, (*sizes, ("dt", 1), *p), outputs)
 

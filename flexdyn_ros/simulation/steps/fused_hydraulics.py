@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState, unpacked
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies
@@ -193,8 +193,12 @@ class FusedHydraulics:
         self._memory[cylinder.FAULTS] = 0.0
 
     def state(self) -> HydraulicState:
-        """The cylinders now."""
-        return self.cylinders.state()
+        """The cylinders now, their pressures at the lengths that the legs have."""
+        rows = self.cylinders.rows.copy()
+        if self._memory[cylinder.IS_STAGGERED] != 0.0:
+            lengths = self._stepper.robot.inverse_kinematics(self._stepper.q.copy()).length
+            kernels.settle(self.hydraulics._address, len(rows), rows.reshape(-1), lengths)
+        return unpacked(rows)
 
     @property
     def faults(self) -> int:

@@ -30,8 +30,8 @@ class HydraulicState(NamedTuple):
     those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The fields
     after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's bristles,
     integral of the force control, the last rate and its filtered slope, sub-steps tried; then the oil in both
-    chambers, its volume at atmospheric pressure [m3], which steps go on with (new pressures or a new stroke are
-    taken with new oil); and energies from the supply, of the piston, and lost [J], added up for cylinders on a
+    chambers, its volume at atmospheric pressure [m3], with the stroke at which it has the pressures: steps go on
+    with it, and new pressures mean other oil; and energies from the supply, of the piston, and lost [J], added up for cylinders on a
     <supply> of their own description only.
     """
 
@@ -56,6 +56,7 @@ class HydraulicState(NamedTuple):
     attempts: np.ndarray
     oil_bore: np.ndarray
     oil_rod: np.ndarray
+    oil_stroke: np.ndarray
     supply_work: np.ndarray
     piston_work: np.ndarray
     oil_loss: np.ndarray

@@ -22,10 +22,10 @@ from flexdyn_ros.numerics.numbers.loops import again
 from . import memory as at
 from .edges import check_valves, openings, spool_port, throttle
 from .oil import (
-    VOID_PRESSURE,
     energies,
     fluid_of,
     oil_of,
+    polished,
     pressure_at,
     pressure_of,
     volume_and_stiffness,
@@ -42,6 +42,9 @@ LEAST_SHARE = 0.01
 MOST_OIL = 1e30
 #: part by which oil may differ from that of its pressure: 0.1 Pa of stiff oil
 SAME_OIL = 1e-10
+#: part by which oil follows the lengths in a tick whose forces move the piston otherwise than foreseen, and
+#: distance from which it does not [m]
+FOLLOW, JUMP = 1e-3, 2e-3
 #: volumes grow no more beyond this distance from the ends of the stroke [m]
 BEYOND = 1e-3
 
@@ -131,9 +134,9 @@ def oil_in(fluid, V, p, s):
 
 @kernel
 def settle_pressures(P, X, y):
-    """Let the pressures in X be those of its oil with the piston at y, which X then holds too; oil that is not
-    known becomes that of the pressures."""
-    X[at.STROKE] = y
+    """Let the pressures in X be those of its oil with the piston at y; oil that is not known becomes that of the
+    pressures."""
+    X[at.OIL_STROKE] = y
     V1, V2, _ = volumes(P, y)
     fluid = fluid_of(P)
     X[at.OIL_1], X[at.PRESSURE_1], _ = oil_in(fluid, V1, X[at.PRESSURE_1], X[at.OIL_1])
@@ -142,22 +145,37 @@ def settle_pressures(P, X, y):
 
 @kernel
 def belongs(fluid, V, p, s):
-    """Whether a chamber of volume V with oil s has the pressure p; a void may have any volume more."""
-    expected = oil_of(fluid, V, p)
-    if fluid[1] == 0.0 and p <= VOID_PRESSURE:
-        return 0.0 < s <= expected
-    return abs(expected - s) <= SAME_OIL * s
+    """Whether a chamber of volume V with oil s has the pressure p."""
+    return s < MOST_OIL and abs(oil_of(fluid, V, p) - s) <= SAME_OIL * s
 
 
 @kernel
 def forget_oil(P, X):
     """Let oil in X that has other pressures than those in X be unknown: somebody wrote new pressures there."""
-    V1, V2, _ = volumes(P, X[at.STROKE])
+    V1, V2, _ = volumes(P, X[at.OIL_STROKE])
     fluid = fluid_of(P)
     if not belongs(fluid, V1, X[at.PRESSURE_1], X[at.OIL_1]):
         X[at.OIL_1] = 0.0
     if not belongs(fluid, V2, X[at.PRESSURE_2], X[at.OIL_2]):
         X[at.OIL_2] = 0.0
+
+
+@kernel
+def piston_of_oil(X, y, follow):
+    """Stroke that the oil in X begins a tick with when the piston is said to be at y.
+
+    follow 1: y. Less: where the last tick ended, and that part of the way from there to y. Whoever moves the
+    piston with the forces of a tick that foresaw another motion may do so by any scheme: pressures follow the
+    rates, as if they were integrated, and the lengths in the long run, so that shut valves hold. A piston that
+    is said to be more than JUMP away is a new beginning: there the pressures stay, and the oil is another.
+    """
+    if follow == 1.0 or holds(less(X[at.OIL_1], 1e-300)):
+        return y
+    apart = y - X[at.OIL_STROKE]
+    if abs(apart) > JUMP:
+        X[at.OIL_1], X[at.OIL_2] = 0.0, 0.0
+        return y
+    return X[at.OIL_STROKE] + follow * apart
 
 
 # ---- oil over one tick ----
@@ -319,6 +337,7 @@ def advance_oil(P, X, ps, y, v, a, dt):
     V1, V2, _ = volumes(P, end)
     p1, p2 = polished(fluid, V1 / s1, p1), polished(fluid, V2 / s2, p2)
     X[at.OIL_1], X[at.OIL_2], X[at.PRESSURE_1], X[at.PRESSURE_2] = s1, s2, p1, p2
+    X[at.OIL_STROKE] = end
     X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = x, rate, held
     if P[at.SUPPLY_INDEX] >= 0.0:
         f1, f2, _, _, _, _, _, _, d, _, _, _ = oil_rates(P, ps, x, end, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
@@ -327,11 +346,3 @@ def advance_oil(P, X, ps, y, v, a, dt):
         X[at.OIL_LOSS] = lost + 0.5 * last * power[2]
     return attempts, forced
 
-
-@kernel
-def polished(fluid, v, p):
-    """Pressure at which w = v to the last digits, from one that is CLOSE to it."""
-    if fluid[1] == 0.0:
-        return p
-    w, beta = volume_and_stiffness(fluid, p)
-    return p + (w - v) * beta / w

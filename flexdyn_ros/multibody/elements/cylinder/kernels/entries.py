@@ -56,7 +56,7 @@ def rest_supply(S, Y):
 @kernel
 def oil_energy(P, X):
     """Elastic energy of the oil in both chambers [J], of a state whose pressures belong to its stroke."""
-    V1, V2, _ = volumes(P, X[at.STROKE])
+    V1, V2, _ = volumes(P, X[at.OIL_STROKE])
     fluid = fluid_of(P)
     p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
     e1, _ = energies(fluid, p1, volume_and_stiffness(fluid, p1)[0])

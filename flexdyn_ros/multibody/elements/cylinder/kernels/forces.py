@@ -13,7 +13,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
 
 from . import memory as at
-from .cylinder import advance_oil, forget_oil, port_flows, settle_pressures, volumes
+from .cylinder import FOLLOW, advance_oil, forget_oil, piston_of_oil, port_flows, settle_pressures, volumes
 from .friction import dry_friction
 from .oil import fluid_of, volume_and_stiffness
 
@@ -204,15 +204,19 @@ def command_valve(P, X, ps, y, v, command, mode, dt):
 
 
 @kernel
-def tick_leg(P, X, ps, length, v, a, command, mode, dt):
+def tick_leg(P, X, ps, length, v, a, command, mode, dt, follow):
     """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of the
-    tick's beginning, accelerating by a."""
+    tick's beginning, accelerating by a.
+
+    follow : 1 if the piston moves as foreseen, FOLLOW if its motion follows from the force (`piston_of_oil`)
+    """
     y = length - P[at.SHORTEST]
+    start = piston_of_oil(X, y, follow)
     if mode == at.FORCE_COMMAND:
         # the law asks for pressures where the piston is
-        settle_pressures(P, X, y)
+        settle_pressures(P, X, start)
     flags = command_valve(P, X, ps, y, v, command, mode, dt)
-    attempts, forced = advance_oil(P, X, ps, y, v, a, dt)
+    attempts, forced = advance_oil(P, X, ps, start, v, a, dt)
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
         X[at.BRISTLE] = bend_bristles(P, X[at.BRISTLE], v + 0.5 * a * dt, dt)
     X[at.ATTEMPTS] = attempts
@@ -221,11 +225,11 @@ def tick_leg(P, X, ps, length, v, a, command, mode, dt):
 
 
 @kernel
-def tick_legs(parameters, states, before, lengths, rates, accelerations, commands, mode, dt):
+def tick_legs(parameters, states, before, lengths, rates, accelerations, commands, mode, dt, follow):
     """One tick of all legs; legs whose state would not be finite keep it, with FAULT. Returns their number.
 
     parameters (n PARAMETER_COUNT,), states (m STATE_COUNT,) flat, m a multiple of n; before (STATE_COUNT,)
-    work; the rest (m,).
+    work; the rest (m,); follow as in `tick_leg`.
     """
     faults = 0
     legs = parameters.size // at.PARAMETER_COUNT
@@ -235,7 +239,7 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         for k in range(at.STATE_COUNT):
             before[k] = X[k]
-        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt)
+        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt, follow)
         s = 0.0
         for k in range(at.STATE_COUNT):
             s += 0.0 * X[k]
@@ -254,7 +258,7 @@ _A = "float64[::1]"
 def tick(parameters, legs, states, before, lengths, rates, accelerations, commands, mode, dt):
     """`tick_legs` with the parameters of so many legs at an address."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
-    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt)
+    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt, FOLLOW)
 
 
 @entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, float64)")
@@ -302,3 +306,14 @@ def accept(parameters, legs, states):
     for i in range(states.size // at.STATE_COUNT):
         j = (i % legs) * at.PARAMETER_COUNT
         forget_oil(window(P, j, at.PARAMETER_COUNT), window(states, i * at.STATE_COUNT, at.STATE_COUNT))
+
+
+@entry(f"void(int64, int64, {_A}, {_A})")
+def settle(parameters, legs, states, lengths):
+    """Let pressures in states (m STATE_COUNT,) be those of the oil at lengths (m,) of the legs."""
+    P = floats_at(parameters, legs * at.PARAMETER_COUNT)
+    for i in range(lengths.size):
+        j = (i % legs) * at.PARAMETER_COUNT
+        row = window(P, j, at.PARAMETER_COUNT)
+        X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
+        settle_pressures(row, X, lengths[i] - row[at.SHORTEST])

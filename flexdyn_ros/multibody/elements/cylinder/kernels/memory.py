@@ -1,8 +1,8 @@
 """Numbers of a servo-hydraulic cylinder as kernels see them: one row of parameters and one of state each.
 
 Symbols as in docs/theory/hydraulics.md. Pressures are absolute. The oil of a chamber is what is integrated;
-its pressure follows from it. Where a column of oil is 0 or less, the next tick computes the oil from the
-pressure: so whoever writes a pressure writes 0 there. Rows of supplies are in supplies.py.
+its pressure follows from it and the stroke. Where a column of oil is 0 or less, the next tick computes the oil
+from the pressure: so whoever writes a pressure writes 0 there. Rows of supplies are in supplies.py.
 """
 
 from __future__ import annotations
@@ -154,6 +154,7 @@ STATE = (
     "attempts",  # sub-steps tried in the last tick
     "oil_bore",  # s1, volume of the oil at atmospheric pressure [m3]; <= 0: from the pressure
     "oil_rod",  # s2
+    "oil_stroke",  # stroke at which this oil has these pressures
     "supply_work",  # enthalpy of the oil that came from the supply [J]
     "piston_work",  # of the pressures over that of the atmosphere, on the piston [J]
     "oil_loss",  # enthalpy lost at edges, valves and leaks; what reaches the tank is lost [J]
@@ -180,6 +181,7 @@ STATE = (
     ATTEMPTS,
     OIL_1,
     OIL_2,
+    OIL_STROKE,
     SUPPLY_WORK,
     PISTON_WORK,
     OIL_LOSS,

@@ -5,8 +5,9 @@ Lu 1994; docs/theory/hydraulics.md)
 
     w(p) = (1 - alpha0) exp(-(p - p_atm)/beta_l) + alpha0 (p_atm/p)^(1/n),
 
-which falls from infinity at p = 0; so each volume per oil has one positive pressure. Without air w is the
-exponential alone, and a chamber that outgrows its oil is a void of VOID_PRESSURE.
+which falls from infinity at p = 0; so each volume per oil has one positive pressure. Without air (the model
+'constant') w is the exponential above VOID_PRESSURE p_v; below, a void goes on in w = w(p_v) + c (p_v/p - 1) with
+the same slope, c = w(p_v) p_v/beta_l, so that pressures are positive there too.
 
 A fluid is the tuple (beta_l, alpha0, n, p_atm).
 """
@@ -36,12 +37,33 @@ def fluid_of(P):
 
 
 @kernel
+def void(fluid):
+    """w at VOID_PRESSURE and c of the oil without air below it."""
+    w = np.exp((fluid[3] - VOID_PRESSURE) / fluid[0])
+    return w, w * VOID_PRESSURE / fluid[0]
+
+
+@kernel
+def pressure_without_air(fluid, v):
+    """Pressure at which w = v > 0 of oil without air, and beta there."""
+    w, c = void(fluid)
+    beyond = less(w, v)
+    share = c / select(beyond, c + v - w, c)
+    p = select(beyond, VOID_PRESSURE * share, fluid[3] - fluid[0] * np.log(select(beyond, w, v)))
+    return p, select(beyond, v * VOID_PRESSURE * share * share / c, fluid[0])
+
+
+@kernel
 def volume_and_stiffness(fluid, p):
     """w(p) [-] and beta(p) = -w / (dw/dp) [Pa] at p > 0 [Pa]."""
     bulk, air, n, atmosphere = fluid
     oil = (1.0 - air) * np.exp((atmosphere - p) / bulk)
     if air == 0.0:
-        return oil, bulk
+        w, c = void(fluid)
+        beyond = less(p, VOID_PRESSURE)
+        thin = select(beyond, p / VOID_PRESSURE, 1.0)
+        wide = w + c * (1.0 / thin - 1.0)
+        return select(beyond, wide, oil), select(beyond, wide * p * thin / c, bulk)
     gas = air * (atmosphere / p) ** (1.0 / n)
     w = oil + gas
     return w, w / (oil / bulk + gas / (n * p))
@@ -69,6 +91,14 @@ def energies(fluid, p, w):
         else:
             e += air * atmosphere * np.log(p / atmosphere)
         e += atmosphere * (gas - air)
+    else:
+        # below VOID_PRESSURE: - int (p - p_atm) dw of the hyperbola
+        start, c = void(fluid)
+        beyond = less(p, VOID_PRESSURE)
+        bottom = VOID_PRESSURE - atmosphere
+        least = bulk - (bulk + bottom) * start
+        thin = atmosphere * (w - start) - VOID_PRESSURE * c * np.log(VOID_PRESSURE / p)
+        e = select(beyond, least + thin, e)
     return e, e + P * w
 
 
@@ -101,7 +131,7 @@ def pressure_at(fluid, v, p, w, beta):
     the first rise to the solution. beta is that of the round before the last, `CLOSE` to the solution.
     """
     if fluid[1] == 0.0:
-        return larger(fluid[3] - fluid[0] * np.log(v), VOID_PRESSURE), fluid[0]
+        return pressure_without_air(fluid, v)
     p = guessed(fluid, v, p, w, beta)
     for _ in range(ROUNDS):
         w, beta = volume_and_stiffness(fluid, p)
@@ -115,15 +145,24 @@ def pressure_at(fluid, v, p, w, beta):
 @kernel
 def pressure_of(fluid, v, p):
     """`pressure_at` from any pressure p > 0, to the last digits."""
+    if fluid[1] == 0.0:
+        return pressure_without_air(fluid, v)
     w, beta = volume_and_stiffness(fluid, p)
     change = (w - v) * beta / w
-    if holds(less(abs(change), CLOSE * p)) and fluid[1] != 0.0:
+    if holds(less(abs(change), CLOSE * p)):
         return p + change, beta
     p, _ = pressure_at(fluid, v, p, w, beta)
     w, beta = volume_and_stiffness(fluid, p)
-    if fluid[1] == 0.0:
-        return p, beta
     return p + (w - v) * beta / w, beta
+
+
+@kernel
+def polished(fluid, v, p):
+    """Pressure at which w = v to the last digits, from one that is CLOSE to it."""
+    if fluid[1] == 0.0:
+        return pressure_without_air(fluid, v)[0]
+    w, beta = volume_and_stiffness(fluid, p)
+    return p + (w - v) * beta / w
 
 
 @kernel

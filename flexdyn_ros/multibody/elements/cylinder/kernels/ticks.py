@@ -43,9 +43,9 @@ from .circuit import (
     line_rates,
     path,
 )
-from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, polished, powers, volumes
+from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, powers, volumes
 from .forces import bend_bristles, command_valve, flag, report_leg, settle_pressures, tick_leg
-from .oil import energies, fluid_of, volume_and_stiffness
+from .oil import energies, fluid_of, polished, volume_and_stiffness
 from .pumps import fluid_of_supply, line_oil, line_pressure
 from .spool import move_spool, slewed
 
@@ -126,7 +126,7 @@ def close_cylinders(parameters, states, work, index, motion, dt):
             y, _ = path(motion[0], motion[1], motion[2], P, i, dt)
             V1, V2, _ = volumes(P, y)
             fluid = fluid_of(P)
-            row[at.OIL_1], row[at.OIL_2] = C[S_1], C[S_2]
+            row[at.OIL_1], row[at.OIL_2], row[at.OIL_STROKE] = C[S_1], C[S_2], y
             row[at.PRESSURE_1] = polished(fluid, V1 / C[S_1], C[P_1])
             row[at.PRESSURE_2] = polished(fluid, V2 / C[S_2], C[P_2])
             row[at.SPOOL], row[at.SPOOL_RATE], row[at.SLEWED_COMMAND] = C[X], C[RATE], C[HELD]
@@ -217,7 +217,7 @@ def tick_ideal(parameters, S, states, Y, index, motion, commands, modes, dt):
         if hangs(P, index):
             row = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
             before = row[at.SUPPLY_WORK]
-            tick_leg(P, row, p, motion[0][i], motion[1][i], motion[2][i], commands[i], int(modes[i]), dt)
+            tick_leg(P, row, p, motion[0][i], motion[1][i], motion[2][i], commands[i], int(modes[i]), dt, 1.0)
             work += row[at.SUPPLY_WORK] - before
             attempts = max(attempts, row[at.ATTEMPTS])
     fluid = fluid_of_supply(S)
