@@ -41,7 +41,7 @@ def ramped(opening: float):
 
 def test_reach_and_check():
     robot = loaded(0)
-    pivot, load = robot.frames(robot.neutral(), ["first_boom", "load_point"])[:, :3, 3]
+    pivot, load = robot.frames(robot.neutral(), ["boom_1", "load_point"])[:, :3, 3]
     assert np.linalg.norm(load - pivot) >= 6.0
     report = flexdyn_ros.check("boom")
     assert report.warnings == ()
@@ -98,7 +98,7 @@ def test_first_frequency_at_full_reach_is_that_of_oil_beam_and_mass(load):
     # cantilever eigenfunctions (1.8751, 4.6941 over the length, 1 at the tip: modal masses m L/4)
     w = np.array([1.8751041, 4.6940911]) ** 2 * np.sqrt(7.789e6 / (47.7 * 3.2**4))
     beam = np.zeros((robot.nv, robot.nv))
-    for k, name in enumerate(("second_boom/bending_z/1", "second_boom/bending_z/2")):
+    for k, name in enumerate(("boom_2/bending_z/1", "boom_2/bending_z/2")):
         i = robot.index(name)
         beam[i, i] = w[k] ** 2 * 47.7 * 3.2 / 4.0
     closed = np.sqrt(eigh(oil_springs(robot, q) + beam, robot.mass_matrix(q), eigvals_only=True)[0])
