@@ -11,6 +11,11 @@ _CYLINDER = """
 <valve rated_flow="6.666666666666667e-4" rated_pressure_drop="35e5" rating="edge" {valve}/>
 <end_stop stiffness="1e8" damping="1"/>
 """
+_SLIDE = """<link name="{link}"><inertial><mass value="{mass}"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="{joint}" type="prismatic"><parent link="base"/><child link="{link}"/><origin xyz="0 0 1"/>
+<axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" effort="0" velocity="1"/></joint>
+"""
 
 
 def hanging(
@@ -21,19 +26,26 @@ def hanging(
     in_robot: str = "",
     valve: str = 'time_constant="0.01"',
     supply: str = 'pressure="160e5"',
+    second_mass: float | None = None,
 ) -> str:
-    """A load on a slide along z that a cylinder carries, its piston 0.17 m out where the slide is at zero."""
+    """A load on a slide along z that a cylinder carries, its piston 0.17 m out where the slide is at zero; with a
+    second mass another one beside it, on the same supply."""
+    names = {"load": ("slide", "lift", mass)}
+    if second_mass is not None:
+        names["second_load"] = "second_slide", "second_lift", second_mass
+    bodies = "".join(_SLIDE.format(link=link, joint=joint, mass=m) for link, (joint, _, m) in names.items())
+    oil = f'<hydraulics supply="oil">{_CYLINDER.format(valve=valve)}{in_cylinder}</hydraulics>'
+    cylinders = "".join(
+        f'<cylinder name="{name}" base="base" end="{link}" minimum_length="0.83" stroke="0.4">{oil}</cylinder>'
+        for link, (_, name, _) in names.items()
+    )
     return f"""<robot name="hanging">
 <link name="base"/>
-<link name="load"><inertial><mass value="{mass}"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="slide" type="prismatic"><parent link="base"/><child link="load"/><origin xyz="0 0 1"/>
-<axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" effort="0" velocity="1"/></joint>
+{bodies}
 <flexdyn version="1">
 <gravity>0 0 -9.81</gravity>
 <supply name="oil" {supply} tank_pressure="3e5">{FLUID}{in_supply}</supply>
-<cylinder name="lift" base="base" end="load" minimum_length="0.83" stroke="0.4">
-<hydraulics supply="oil">{_CYLINDER.format(valve=valve)}{in_cylinder}</hydraulics></cylinder>
+{cylinders}
 {in_robot}</flexdyn></robot>"""
 
 

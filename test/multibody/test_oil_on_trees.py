@@ -287,3 +287,100 @@ def test_an_implicit_step_bears_oil_that_is_stiff_against_what_it_moves():
     before = stepper.q[0]
     assert stepper.advance(400) == 0
     assert abs(stepper.q[0] - before) < 1e-7
+
+
+# ---- worked numbers of steady motions, docs/theory/hydraulics.md ----
+
+#: flow constant of an edge of the valve
+K = 6.666666666666667e-4 / np.sqrt(35e5)
+HOLDING = (
+    f'<counterbalance port="bore" cracking_pressure="90e5" pilot_ratio="4" conductance="{0.5 * K}" '
+    'opening_range="20e5"/>'
+)
+#: 1,200 kg lowered by a valve whose rod edges are narrow
+LOWERED = {"mass": 1200.0, "valve": 'time_constant="1e-4" flow_ratio="0.15"'}
+SENSING = (
+    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" margin="20e5" '
+    'maximum_pressure="250e5"/>'
+)
+SHARED = {
+    "mass": 20e3 / 9.81, "second_mass": 5e3 / 9.81, "supply": "", "in_supply": SENSING,
+    "valve": 'time_constant="1e-3" compensation="15e5"',
+}  # fmt: skip
+STEADY = [
+    (
+        LOWERED | {"in_cylinder": HOLDING},
+        {"lift/valve": -0.3},
+        [-0.0653717518976],
+        [65.96649972e5, 11.39312134e5, -0.3],
+    ),
+    (
+        SHARED,
+        {"lift/valve": 0.4, "second_lift/valve": 0.2},
+        [0.0889060159944, 0.0444530079972],
+        [105.5073651e5, 6.48449476e5, 0.4, 29.11299237e5, 6.48449476e5, 0.2, 124.1220221e5],
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "control", "v", "states"), STEADY, ids=["O3", "O4"])
+def test_steady_motions_are_those_of_the_worked_numbers(given, control, v, states):
+    robot = flexdyn_ros.load(hanging(**given))
+    run = flexdyn_ros.simulate(robot, 0.5, v0=v, states0=states, control=control, rtol=1e-8)
+    np.testing.assert_allclose(run.v, np.broadcast_to(v, run.v.shape), rtol=1e-6)
+    np.testing.assert_allclose(run.states, np.broadcast_to(states, run.states.shape), rtol=1e-6)
+    # and what starts at rest comes there, swinging on its oil
+    run = flexdyn_ros.simulate(robot, 2.0, control=control, rtol=1e-6)
+    late = slice(1200, None)
+    np.testing.assert_allclose(run.v[late].mean(axis=0), v, rtol=0.02)
+    np.testing.assert_allclose(run.states[late].mean(axis=0), states, rtol=0.02)
+
+
+def test_without_a_counterbalance_valve_the_rod_side_cavitates():
+    robot = flexdyn_ros.load(hanging(**LOWERED))
+    run = flexdyn_ros.simulate(
+        robot, 0.3, control={"lift/valve": -0.3}, record=("energy", "hydraulics"), rtol=1e-6
+    )
+    assert run["lift/pressure_rod"].min() < 0.3e5
+    # bit 8: CAVITATION of flexdyn_interfaces/msg/HydraulicState, to the end
+    assert (run.hydraulics.flags[100:, 0].astype(int) & 8).all()
+    assert run["lift.pressure_rod"] == pytest.approx(run["lift/pressure_rod"], rel=1e-9)
+
+
+# ---- what `check` says ----
+
+
+def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
+    (doubt,) = flexdyn_ros.check(hanging(**LOWERED)).warnings
+    assert "lift: gravity overruns it at zero" in doubt
+    assert "<counterbalance port='bore'>" in doubt
+    # flows of both edges and forces, solved for the speed: A1 (p_t + (A1 s/K)^2) - A2 (p_s - (A2 s/.15 K)^2) = L
+    area, ring = 0.25 * np.pi * 0.05**2, 0.25 * np.pi * (0.05**2 - 0.036**2)
+    load = 1200 * 9.81 + (area - ring) * 101325.0
+    wide, narrow = (area / K) ** 2, (ring / (0.15 * K)) ** 2
+    square = (load - area * 3e5 + ring * 160e5) / (area * wide + ring * narrow)
+    assert f"would have {(160e5 - narrow * square) / 1e5:.3g} bar" in doubt
+    for other in (HANGING, hanging(**LOWERED, in_cylinder=HOLDING), hanging(mass=1200.0)):
+        assert flexdyn_ros.check(other).warnings == ()
+    # a compensator feeds less than the load displaces
+    (doubt,) = flexdyn_ros.check(hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')).warnings
+    assert "rod side" in doubt
+
+
+def test_check_tells_forces_that_the_supply_does_not_give():
+    (doubt,) = flexdyn_ros.check(hanging(mass=4000.0)).warnings
+    assert "are the most that its supply gives" in doubt
+    assert "3.924e+04 N hold the robot" in doubt
+
+
+def test_check_compares_the_pump_with_its_valves():
+    def told(pump: str) -> list[str]:
+        report = flexdyn_ros.check(hanging(in_supply=pump, second_mass=10.0))
+        assert report.warnings == ()
+        return [note for note in report.notes if "l/min" in note]
+
+    # 1.2e-5 * 157 m3/s, 113 l/min, for two valves of 40 l/min; then half of it
+    pump = PUMP.format("constant_pressure", 'line_volume="1e-3"')
+    assert told(pump) == []
+    (note,) = told(pump.replace("1.2e-5", "6e-6"))
+    assert note.startswith("oil: the pump gives 56.5 l/min, 0.71 of the 80 l/min")

@@ -114,6 +114,11 @@ def up(
     description = loaded.description
     if hydraulics is not None and loaded.hydraulics is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
+    if hydraulics is not None and not loaded.legs:
+        raise typer.BadParameter(
+            f"cylinders of '{description.name}' take forces over ROS, their oil has no nodes yet; expected a platform",
+            param_hint="--hydraulics",
+        )
     leader = _controller(controller, description, no_server)
     nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
     if hydraulics is Cylinders.EXTERNAL:

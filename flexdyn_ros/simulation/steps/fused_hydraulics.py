@@ -195,10 +195,10 @@ class FusedHydraulics:
         self._memory[cylinder.FAULTS] = 0.0
 
     def state(self) -> HydraulicState:
-        """The cylinders now, their pressures at the lengths that the legs have."""
+        """The cylinders now, their pressures at the lengths that they have."""
         rows = self.cylinders.rows.copy()
         if self._memory[cylinder.IS_STAGGERED] != 0.0:
-            lengths = self._stepper.robot.inverse_kinematics(self._stepper.q.copy()).length
+            lengths = self._kept.lengths(self._stepper.q.copy())
             kernels.settle(self.hydraulics._address, len(rows), rows.reshape(-1), lengths)
         return unpacked(rows)
 

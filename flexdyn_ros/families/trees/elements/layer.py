@@ -123,7 +123,7 @@ class Elements(Layer):
         DimensionError, StateError
         """
         shape, told = self._told(q, v)
-        return ElementStates(*(told[..., i].reshape(*shape, -1) for i in range(3)))
+        return ElementStates(*(told[..., i].reshape(*shape, len(self.elements)) for i in range(3)))
 
     def cylinder_states(self, q: np.ndarray, v: np.ndarray) -> CylinderStates:
         """Length, rate, stroke and force limits of every cylinder; see `CylinderStates`.
@@ -133,7 +133,7 @@ class Elements(Layer):
         DimensionError, StateError
         """
         shape, told = self._told(q, v)
-        length, rate = (told[:, self._is_driven, i].reshape(*shape, -1) for i in range(2))
+        length, rate = (told[:, self._is_driven, i].reshape(*shape, len(self.driven)) for i in range(2))
         largest, least_length = (
             np.array([getattr(c, x) for c in self.driven]) for x in ("effort_limit", "lower")
         )
@@ -182,7 +182,7 @@ class Elements(Layer):
 
     def driven_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         shape, told = self._told(q, v)
-        lengths, rates = (told[:, self._is_driven, i].reshape(*shape, -1) for i in range(2))
+        lengths, rates = (told[:, self._is_driven, i].reshape(*shape, len(self.driven)) for i in range(2))
         return lengths, rates
 
     def motion(self, within: Motion) -> Motion:
@@ -209,7 +209,7 @@ class Elements(Layer):
         size = n * (verbs.TOLD + self.functions.nv)
         heads = self.functions.heads
         head = heads.kept("elements", lambda: heads.new(looking="elements", results=size))
-        return rows.shape, self.functions.look(head, rows).reshape(rows.count, n, -1)
+        return rows.shape, self.functions.look(head, rows).reshape(rows.count, n, size // n)
 
     def loads_rows(
         self,
