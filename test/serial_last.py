@@ -1,4 +1,5 @@
-"""Sharing tests between processes: a file goes to one of them, real-time tests come last and alone."""
+"""Sharing tests between processes: a file goes to one of them, long files first; real-time tests come last and
+alone."""
 
 from __future__ import annotations
 
@@ -9,17 +10,23 @@ from xdist.scheduler import LoadFileScheduling
 
 #: `pytest.mark.realtime`, as a mark of one test or of the whole file
 _MARK = re.compile(r"\bmark\.realtime\b")
+#: files that take longest, and so are begun first (a new one needs no line here)
+LONGEST: tuple[str, ...] = ()
 
 
 class SerialLast(LoadFileScheduling):
     """As `--dist loadfile`, but files with a test marked `realtime` are kept back until all others are done.
 
-    One process then runs them, while the others have ended.
+    One process then runs them, while the others have ended. The files LONGEST go first, so that no process is
+    left alone with one; then those with the most tests.
     """
+
+    longest = LONGEST
 
     def __init__(self, config, log=None) -> None:
         super().__init__(config, log)
         self._is_kept = cache(self._is_kept)  # asked after every test
+        self._in_order = False
 
     def _is_kept(self, scope: str) -> bool:
         path = self.config.rootpath / scope
@@ -32,6 +39,11 @@ class SerialLast(LoadFileScheduling):
         return bool(self.workqueue) and self._is_kept(next(iter(self.workqueue)))
 
     def _assign_work_unit(self, node) -> None:
+        if not self._in_order:
+            self._in_order = True
+            for scope in reversed(self.longest):
+                if scope in self.workqueue:
+                    self.workqueue.move_to_end(scope, last=False)
         if self._only_kept_are_left():
             self._wind_down()
         elif self.workqueue:
