@@ -10,8 +10,29 @@ from xdist.scheduler import LoadFileScheduling
 
 #: `pytest.mark.realtime`, as a mark of one test or of the whole file
 _MARK = re.compile(r"\bmark\.realtime\b")
-#: files that take longest, and so are begun first (a new one needs no line here)
-LONGEST: tuple[str, ...] = ()
+#: files of more than some twenty seconds on one core: they are begun first (a new one needs no line here)
+LONGEST = (
+    "test/test_benchmarks.py",
+    "test/identification/test_coverage.py",
+    "test/view/test_browser_scene.py",
+    "test/test_docs.py",
+    "test/nodes/test_processes.py",
+    "test/view/test_browser_links.py",
+    "test/test_examples.py",
+    "test/test_notebooks.py",
+    "test/families/trees/test_flexible_robot.py",
+    "test/export/test_native.py",
+    "test/studies/test_engine.py",
+    "test/identification/test_fit_output.py",
+    "test/nodes/test_executor.py",
+    "test/nodes/test_bending_control.py",
+    "test/export/test_fmu.py",
+    "test/nodes/test_controllers.py",
+    "test/nodes/test_mobile_processes.py",
+    "test/nodes/test_long_requests.py",
+    "test/nodes/test_chaos_lockstep.py",
+    "test/derivation/test_derive.py",
+)
 
 
 class SerialLast(LoadFileScheduling):

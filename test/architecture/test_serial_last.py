@@ -36,10 +36,13 @@ def times(folder, ordinary, marked):
     (folder / "conftest.py").write_text(CONFTEST)
     for kind, mark, counts in (
         ("ordinary", "", ordinary),
-        ("alone", "pytestmark = pytest.mark.realtime", marked),
+        # in two words: this file itself is an ordinary one
+        ("alone", "pytestmark = pytest.mark." + "realtime", marked),
     ):
         for i, count in enumerate(counts):
-            (folder / f"test_{kind}_{i}.py").write_text(FILE.format(mark=mark, count=count, name=kind, file=i))
+            (folder / f"test_{kind}_{i}.py").write_text(
+                FILE.format(mark=mark, count=count, name=kind, file=i)
+            )
     arguments = (
         f"-q -p xdist -p no:cacheprovider -n 2 --dist loadfile -c {os.devnull} --rootdir {folder} {folder}"
     )
