@@ -143,7 +143,9 @@ def test_lowering_cavitates_without_counterbalance_valves_only(load):
     for name, text in (("held", TEXT), ("bare", bare)):
         robot = loaded(load, text)
         q = at_rest(robot, lift=0.6, fold=-0.5)
-        run = flexdyn_ros.simulate(robot, 2.5, q, control=ramped(-0.4), dt=1e-3, record=("energy", "hydraulics"))
+        run = flexdyn_ros.simulate(
+            robot, 2.5, q, control=ramped(-0.4), dt=1e-3, record=("energy", "hydraulics")
+        )
         cavitates = (run.hydraulics.flags[:, 0].astype(int) & CAVITATION) > 0
         even = slice(800, 1500)
         speed = run["lift", "velocity"][even]

@@ -363,7 +363,9 @@ def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
     for other in (HANGING, hanging(**LOWERED, in_cylinder=HOLDING), hanging(mass=1200.0)):
         assert flexdyn_ros.check(other).warnings == ()
     # a compensator feeds less than the load displaces
-    (doubt,) = flexdyn_ros.check(hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')).warnings
+    (doubt,) = flexdyn_ros.check(
+        hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')
+    ).warnings
     assert "rod side" in doubt
 
 

@@ -21,9 +21,9 @@ from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState, WheelStates
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import CAVITATION
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import CAVITATION
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.hydraulic_policy import (
@@ -262,7 +262,7 @@ class OilTopics(Extra):
     def _on_command(self, message: HydraulicCommand, simulation: Simulation) -> None:
         try:
             if self._drive is None:
-                raise InputError("parameter hydraulics is 'none': cylinders exert the forces that they are told")
+                raise InputError("parameter hydraulics is 'none': cylinders exert the forces they are told")
             setpoint = read_command(message, self._ranges)
         except InputError as error:
             raise simulation.buffer.refuse(error) from None

@@ -18,8 +18,8 @@ from flexdyn_ros.simulation.steps.stepper import Stepper
 class OilDrive:
     """Advances the stepper of a tree with cylinders on oil as its commands say.
 
-    Commands of joints go to the joints. Cylinders take a hydraulic command, openings or forces of all; else what
-    commands of the buffer say of any of them, as forces that they control; else their valves are shut.
+    Commands of joints go to the joints. Cylinders take a hydraulic command, openings or forces of all; else
+    what commands of the buffer say of any of them, as forces that they control; else their valves are shut.
 
     Parameters
     ----------
