@@ -25,8 +25,8 @@ CYLINDER = dict.fromkeys(at.PARAMETERS, 0.0) | FLUID | {
 OIL = {f"supply_{name}": value for name, value in FLUID.items()}
 SUPPLY = dict.fromkeys(of.SUPPLY_PARAMETERS, 0.0) | OIL | {
     "pump": of.IDEAL, "supply_pressure": 160e5, "supply_tank": 3e5, "line_volume": 2e-3,
-    "displacement": 1.2e-5, "speed": 157.0, "band": 10e5, "line_relief_pressure": inf, "accumulator_exponent": 1.2,
-    "supply_rtol": 1e-4, "supply_atol": 2e3,
+    "displacement": 1.2e-5, "speed": 157.0, "band": 10e5, "line_relief_pressure": inf,
+    "accumulator_exponent": 1.2, "supply_rtol": 1e-4, "supply_atol": 2e3,
 }  # fmt: skip
 
 
