@@ -80,12 +80,12 @@ class Circuit:
     def flat(self):
         return self.states.reshape(-1)
 
-    def tick(self, dt, a=0.0):
+    def tick(self, dt, a=0.0, follow=1.0):
         """One tick on the given motion."""
         a = np.broadcast_to(np.asarray(a, dtype=float), self.n).copy()
         self.faults += entries.tick(
             self.P, self.S, self.flat, self.supplies.reshape(-1), self.work, self.y, self.v, a, self.commands,
-            self.modes, dt,
+            self.modes, dt, follow,
         )  # fmt: skip
         self.y += self.v * dt + 0.5 * a * dt * dt
         self.v += a * dt
