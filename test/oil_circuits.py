@@ -25,8 +25,8 @@ CYLINDER = dict.fromkeys(at.PARAMETERS, 0.0) | FLUID | {
 OIL = {f"supply_{name}": value for name, value in FLUID.items()}
 SUPPLY = dict.fromkeys(of.SUPPLY_PARAMETERS, 0.0) | OIL | {
     "pump": of.IDEAL, "supply_pressure": 160e5, "supply_tank": 3e5, "line_volume": 2e-3,
-    "displacement": 1.2e-5, "speed": 157.0, "band": 10e5, "line_relief_pressure": inf, "accumulator_exponent": 1.2,
-    "supply_rtol": 1e-4, "supply_atol": 2e3,
+    "displacement": 1.2e-5, "speed": 157.0, "band": 10e5, "line_relief_pressure": inf,
+    "accumulator_exponent": 1.2, "supply_rtol": 1e-4, "supply_atol": 2e3,
 }  # fmt: skip
 
 
@@ -80,12 +80,12 @@ class Circuit:
     def flat(self):
         return self.states.reshape(-1)
 
-    def tick(self, dt, a=0.0):
+    def tick(self, dt, a=0.0, follow=1.0):
         """One tick on the given motion."""
         a = np.broadcast_to(np.asarray(a, dtype=float), self.n).copy()
         self.faults += entries.tick(
             self.P, self.S, self.flat, self.supplies.reshape(-1), self.work, self.y, self.v, a, self.commands,
-            self.modes, dt,
+            self.modes, dt, follow,
         )  # fmt: skip
         self.y += self.v * dt + 0.5 * a * dt * dt
         self.v += a * dt

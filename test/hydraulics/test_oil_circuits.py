@@ -10,6 +10,7 @@ from scipy.optimize import root
 from flexdyn_ros.multibody.elements.cylinder.kernels import circuit, cylinder, edges, forces, oil, pumps
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 
 AIR = tuple(FLUID.values())
 G = 9.81
@@ -388,3 +389,20 @@ def test_ticks_of_a_circuit_converge_to_tight_ones():
         found.append(np.array(pressures))
     assert np.ptp(found[1], axis=0).min() > 1 * BAR
     assert np.abs(found[0] - found[1]).max() < 0.15 * BAR
+
+
+@pytest.mark.parametrize("pump", [{}, PUMPS["constant pressure"]], ids=["ideal", "pump"])
+def test_a_mass_that_moves_by_the_forces_of_ticks_keeps_its_amplitude_and_does_not_creep(pump):
+    """Pressures first, then the mass with the new force: 1 s on shut valves, in which nothing is damped."""
+    c = Circuit([{}], [pump]).rest(0.2, 0.0)
+    h, mass, speeds, lengths = 1e-3, 400.0, [], []
+    c.v[:] = 0.01
+    for _ in range(1000):
+        y, v = c.y.copy(), c.v.copy()
+        c.tick(h, follow=min(FOLLOW * h, 1.0))
+        c.v[:] = v + h * c["force"] / mass
+        c.y[:] = y + h * c.v
+        speeds.append(abs(c.v[0]))
+        lengths.append(c.y[0])
+    assert max(speeds[-100:]) / max(speeds[:100]) == pytest.approx(1.0, abs=0.02)
+    assert np.mean(lengths[-330:]) == pytest.approx(0.2, abs=1e-6)

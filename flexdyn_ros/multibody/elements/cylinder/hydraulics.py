@@ -121,20 +121,9 @@ class Hydraulics:
         n = len(self.names)
         lengths = self.model.home if lengths is None else lengths
         tau, lengths = self._rows(tau=tau, lengths=lengths)
-        A1, A2 = self.model.column("bore_area"), self.model.column("rod_area")
-        p_s, p_t = self.model.column("supply"), self.model.column("tank")
-        wanted = tau + (A1 - A2) * self.model.column("atmosphere")
-        rod = np.clip((A1 * (p_s + p_t) - wanted) / (A1 + A2), p_t, p_s)
-        bore = np.clip((wanted + A2 * rod) / A1, p_t, p_s)
-        rod = np.clip((A1 * bore - wanted) / A2, p_t, p_s)
-        zero = np.zeros_like(tau)
-        fields = dict.fromkeys(HydraulicState._fields, zero)
-        state = HydraulicState(**fields | {"pressure_bore": bore, "pressure_rod": rod})
-        states = np.stack(np.broadcast_arrays(*state), axis=-1)
-        kernels.report(self._address, n, states.reshape(-1), lengths.reshape(-1), zero.reshape(-1).copy())
-        result = unpacked(states)
-        missed = abs(A1 * bore - A2 * rod - wanted) > 1e-6 * A1 * p_s
-        return result._replace(flags=result.flags | np.where(missed, np.uint32(512), np.uint32(0)))
+        states = np.empty((*tau.shape, STATE_COUNT))
+        kernels.rest(self._address, n, states.reshape(-1), tau.reshape(-1), lengths.reshape(-1))
+        return unpacked(states)
 
     def step(
         self,

@@ -210,19 +210,28 @@ def end_rates(parameters, S, work, index, line, motion, t):
 
 
 @kernel
-def shut_pressures(parameters, work, index, motion, t):
-    """Take the same oil at the end t of a sub-step as the trial, its pressures by one round of Newton."""
+def same_oil_rates(parameters, S, work, index, line, motion, t):
+    """Rates of the same oil with spools and pistons at the end t of a sub-step, pressures by their slopes, in
+    the work memory; what leaves the line, and the load.
+
+    Slopes are those of `begin_stage`, whose trial is where the sub-step begins.
+    """
+    drawn = 0.0
+    load, loaded, by_1, by_2 = loads(parameters, work, index, S, P_1, NEXT_X)
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
         if hangs(P, index):
             C = window(work, i * CIRCUIT_WORK, CIRCUIT_WORK)
             y, _ = path(motion[0], motion[1], motion[2], P, i, t)
             V1, V2, _ = volumes(P, y)
-            u1, u2 = V1 / C[S_1], V2 / C[S_2]
-            C[Q_1] = max(C[P_1] + (C[W_1] - u1) * C[BETA_1] / C[W_1], 0.1 * C[P_1])
-            C[Q_2] = max(C[P_2] + (C[W_2] - u2) * C[BETA_2] / C[W_2], 0.1 * C[P_2])
-            C[R_1], C[R_2] = C[W_1], C[W_2]
-            C[W_1], C[W_2] = u1, u2
+            dp1 = (1.0 - V1 / (C[S_1] * C[W_1])) * C[BETA_1]
+            dp2 = (1.0 - V2 / (C[S_2] * C[W_2])) * C[BETA_2]
+            drawn += try_rates(P, C, line[1], C[NEXT_X], y)[8] + C[E_1] * dp1 + C[E_2] * dp2
+            C[F_1] += C[I_11] * dp1 + C[I_12] * dp2
+            C[F_2] += C[I_21] * dp1 + C[I_22] * dp2
+            if i == loaded:
+                load += by_1 * dp1 + by_2 * dp2
+    return drawn, load
 
 
 @kernel
@@ -259,9 +268,6 @@ def set_sides(parameters, work, index, second):
                 C[R_1], C[R_2] = C[F_1] - 2.0 * C[K_1] - C[T_1], C[F_2] - 2.0 * C[K_2] - C[T_2]
             else:
                 C[T_1], C[T_2] = GAMMA * (C[F_1] - C[A_1]), GAMMA * (C[F_2] - C[A_2])
-                # trials go on from where the sub-step begins
-                C[W_1], C[W_2], C[Q_1], C[Q_2] = C[R_1], C[R_2], C[P_1], C[P_2]
-                C[B_1], C[B_2] = C[BETA_1], C[BETA_2]
                 C[R_1], C[R_2] = C[A_1] + C[T_1], C[A_2] + C[T_2]
 
 
@@ -290,8 +296,7 @@ def circuit_step(parameters, S, work, index, line, motion, t, h):
     """
     drawn, by_line, load = begin_stage(parameters, S, work, index, line, motion, t)
     a_l, a_w, of_s, of_w, pumped, relieved = line_rates(S, line, load[0], drawn)
-    shut_pressures(parameters, work, index, motion, t + h)
-    drawn, load_e = end_rates(parameters, S, work, index, line, motion, t + h)
+    drawn, load_e = same_oil_rates(parameters, S, work, index, line, motion, t + h)
     e_l, e_w, _, _, _, _ = line_rates(S, line, load_e, drawn)
     t_l, t_w = GAMMA * (e_l - a_l), GAMMA * (e_w - a_w)
     g = GAMMA * h

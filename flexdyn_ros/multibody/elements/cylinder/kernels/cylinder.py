@@ -209,10 +209,11 @@ def sub_step(P, ps, oil, x0, y0, x1, y1, h):
     W1, W2, _ = volumes(P, y1)
     w1, w2 = V1 / s1, V2 / s2
     a1, a2, f11, f12, f21, f22, _, _, d, _, _, _ = oil_rates(P, ps, x0, y0, p1, w1, beta1, p2, w2, beta2)
-    # the same oil at the end of the sub-step; its pressure by one round of Newton, which keeps the order
-    u1, u2 = W1 / s1, W2 / s2
-    q1, q2 = (larger(p1 + (w1 - u1) * beta1 / w1, 0.1 * p1), larger(p2 + (w2 - u2) * beta2 / w2, 0.1 * p2))
-    e1, e2, _, _, _, _, _, _, _, _, _, _ = oil_rates(P, ps, x1, y1, q1, u1, beta1, q2, u2, beta2)
+    # spool and piston at the end of the sub-step, the pressures of the same oil there by its slope: linear,
+    # so that a valve that lets out what the piston displaces is no error
+    e1, e2, _, _, _, _, _, _, _, _, _, _ = oil_rates(P, ps, x1, y1, p1, w1, beta1, p2, w2, beta2)
+    q1, q2 = (V1 - W1) / V1 * beta1, (V2 - W2) / V2 * beta2
+    e1, e2 = e1 + f11 * q1 + f12 * q2, e2 + f21 * q1 + f22 * q2
     # dp/ds = beta/s
     g, c1, c2 = GAMMA * h, beta1 / s1, beta2 / s2
     m11, m12, m21, m22 = 1.0 - g * f11 * c1, -g * f12 * c2, -g * f21 * c1, 1.0 - g * f22 * c2

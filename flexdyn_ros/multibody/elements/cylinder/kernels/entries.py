@@ -8,38 +8,12 @@ from flexdyn_ros.numerics.compiling.windows import window
 from . import memory as at
 from . import supplies as of
 from .cylinder import volumes
-from .forces import rod_force
+from .forces import rest_cylinder
 from .oil import energies, fluid_of, volume_and_stiffness
 from .pumps import demanded, line_energy, line_oil, resting_pressure
 from .ticks import tick_supplies
 
 _A = "float64[::1]"
-
-
-@kernel
-def resting_pressures(P, force):
-    """Pressures of both chambers that exert the hydraulic force [N], valve shut, and whether they can.
-
-    Their mean lies midway between the supply (column SUPPLY) and tank if the force allows it, as in a
-    symmetric valve at rest; both lie between them.
-    """
-    A1, A2, high, low = P[at.AREA_1], P[at.AREA_2], P[at.SUPPLY], P[at.TANK]
-    wanted = force + (A1 - A2) * P[at.ATMOSPHERE]
-    p2 = min(max((A1 * (high + low) - wanted) / (A1 + A2), low), high)
-    p1 = min(max((wanted + A2 * p2) / A1, low), high)
-    p2 = min(max((A1 * p1 - wanted) / A2, low), high)
-    return p1, p2, abs(A1 * p1 - A2 * p2 - wanted) <= 1e-6 * A1 * high
-
-
-@kernel
-def rest_cylinder(P, X, force, y):
-    """Write to X a cylinder at rest, its valve shut, that exerts `force` [N] at the stroke y [m]; False if it
-    cannot."""
-    for k in range(at.STATE_COUNT):
-        X[k] = 0.0
-    X[at.PRESSURE_1], X[at.PRESSURE_2], can = resting_pressures(P, force)
-    X[at.FORCE] = rod_force(P, X, y, 0.0)
-    return can
 
 
 @kernel
@@ -64,11 +38,13 @@ def oil_energy(P, X):
     return X[at.OIL_1] * e1 + X[at.OIL_2] * e2
 
 
-@entry(f"int64({_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, float64)", nogil=True)
-def tick(parameters, pumps, states, supply_states, work, lengths, rates, accelerations, commands, modes, dt):
+@entry(f"int64({_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, float64, float64)", nogil=True)
+def tick(
+    parameters, pumps, states, supply_states, work, lengths, rates, accelerations, commands, modes, dt, follow
+):
     """`tick_supplies` of cylinders with these lengths, rates and accelerations (n,) at its beginning."""
     motion = (lengths, rates, accelerations)
-    return tick_supplies(parameters, pumps, states, supply_states, work, motion, commands, modes, dt)
+    return tick_supplies(parameters, pumps, states, supply_states, work, motion, commands, modes, dt, follow)
 
 
 @entry(f"void({_A}, {_A}, {_A}, {_A}, {_A}, {_A})")
@@ -78,8 +54,7 @@ def rest(parameters, pumps, states, supply_states, forces, lengths):
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
-        if not rest_cylinder(P, X, forces[i], lengths[i] - P[at.SHORTEST]):
-            X[at.FLAGS] = float(at.FORCE_UNREACHABLE)
+        rest_cylinder(P, X, P[at.SUPPLY], forces[i], lengths[i] - P[at.SHORTEST])
     for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
         S = window(pumps, k * of.SUPPLY_PARAMETER_COUNT, of.SUPPLY_PARAMETER_COUNT)
         rest_supply(S, window(supply_states, k * of.SUPPLY_STATE_COUNT, of.SUPPLY_STATE_COUNT))

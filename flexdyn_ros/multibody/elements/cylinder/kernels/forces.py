@@ -155,6 +155,35 @@ def valve_for_force(P, X, ps, wanted, y, v, dt):
     return u, is_beyond_reach(P, ps, F_d, v)
 
 
+# ---- at rest ----
+
+
+@kernel
+def resting_pressures(P, force):
+    """Pressures of both chambers that exert the hydraulic force [N], valve shut, and whether they can.
+
+    Their mean lies midway between the supply (column SUPPLY) and tank if the force allows it, as in a
+    symmetric valve at rest; both lie between them.
+    """
+    A1, A2, high, low = P[at.AREA_1], P[at.AREA_2], P[at.SUPPLY], P[at.TANK]
+    wanted = force + (A1 - A2) * P[at.ATMOSPHERE]
+    p2 = min(max((A1 * (high + low) - wanted) / (A1 + A2), low), high)
+    p1 = min(max((wanted + A2 * p2) / A1, low), high)
+    p2 = min(max((A1 * p1 - wanted) / A2, low), high)
+    return p1, p2, abs(A1 * p1 - A2 * p2 - wanted) <= 1e-6 * A1 * high
+
+
+@kernel
+def rest_cylinder(P, X, ps, force, y):
+    """Write to X a cylinder at rest at the stroke y [m], its valve shut, the supply at ps, that exerts
+    `force` [N] or, with FORCE_UNREACHABLE, as nearly as it can."""
+    for k in range(at.STATE_COUNT):
+        X[k] = 0.0
+    X[at.PRESSURE_1], X[at.PRESSURE_2], can = resting_pressures(P, force)
+    settle_pressures(P, X, y)
+    report_leg(P, X, ps, y, 0.0, 0.0 if can else float(at.FORCE_UNREACHABLE))
+
+
 # ---- one tick ----
 
 
@@ -291,16 +320,15 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
 
 
 @entry(f"void(int64, int64, {_A}, {_A}, {_A})")
-def report(parameters, legs, states, lengths, rates):
-    """Forces, flows and flags of states (m STATE_COUNT,) of legs with lengths (m,) and rates (m,)."""
+def rest(parameters, legs, states, forces, lengths):
+    """Write states (m STATE_COUNT,) of legs at rest that exert forces (m,) at lengths (m,);
+    `rest_cylinder`."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     for i in range(lengths.size):
         j = (i % legs) * at.PARAMETER_COUNT
         row = window(P, j, at.PARAMETER_COUNT)
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
-        y = lengths[i] - row[at.SHORTEST]
-        settle_pressures(row, X, y)
-        report_leg(row, X, row[at.SUPPLY], y, rates[i], 0.0)
+        rest_cylinder(row, X, row[at.SUPPLY], forces[i], lengths[i] - row[at.SHORTEST])
 
 
 @entry(f"void(int64, int64, {_A})")

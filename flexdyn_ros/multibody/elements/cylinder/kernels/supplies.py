@@ -69,7 +69,7 @@ SUPPLY_STATE = (
     "pump_work",  # enthalpy of the oil that the pump gave, less its own leakage [J]
     "line_loss",  # enthalpy of the oil that the relief valve of the line let go [J]
     "supply_attempts",  # sub-steps tried in the last tick
-    "supply_flags",  # FORCED_STEP, CAVITATION, OVER_PRESSURE, FAULT of memory.py
+    "supply_flags",  # FORCED_STEP, FAULT of memory.py
 )
 (
     PRESSURE,

@@ -43,7 +43,7 @@ from .circuit import (
     line_rates,
     path,
 )
-from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, powers, volumes
+from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, piston_of_oil, powers, volumes
 from .forces import bend_bristles, command_valve, flag, report_leg, settle_pressures, tick_leg
 from .oil import energies, fluid_of, polished, volume_and_stiffness
 from .pumps import fluid_of_supply, line_oil, line_pressure
@@ -189,18 +189,22 @@ def advance_circuit(parameters, S, states, Y, work, index, motion, dt):
 
 
 @kernel
-def tick_pump(parameters, S, states, Y, work, index, motion, commands, modes, dt):
+def tick_pump(parameters, S, states, Y, work, index, motion, commands, modes, dt, follow):
     """One tick of the cylinders on a pump."""
     n = parameters.size // at.PARAMETER_COUNT
     p = open_line(S, Y)[1]
+    lengths = window(work, n * CIRCUIT_WORK, n)
+    own = (lengths, motion[1], motion[2])
     for i in range(n):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
         if hangs(P, index):
             row = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
             y, v = path(motion[0], motion[1], motion[2], P, i, 0.0)
-            settle_pressures(P, row, y)
+            start = piston_of_oil(row, y, 1.0 if motion[2][i] != 0.0 else follow)
+            lengths[i] = start + P[at.SHORTEST]
+            settle_pressures(P, row, start)
             row[at.FLAGS] = command_valve(P, row, p, y, v, commands[i], int(modes[i]), dt)
-    attempts, forced = advance_circuit(parameters, S, states, Y, work, index, motion, dt)
+    attempts, forced = advance_circuit(parameters, S, states, Y, work, index, own, dt)
     for i in range(n):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
         if hangs(P, index):
@@ -215,7 +219,7 @@ def tick_pump(parameters, S, states, Y, work, index, motion, commands, modes, dt
 
 
 @kernel
-def tick_ideal(parameters, S, states, Y, index, motion, commands, modes, dt):
+def tick_ideal(parameters, S, states, Y, index, motion, commands, modes, dt, follow):
     """One tick of the cylinders on a supply of constant pressure, each by itself."""
     p = S[of.SET_PRESSURE]
     taken = work = attempts = 0.0
@@ -224,7 +228,8 @@ def tick_ideal(parameters, S, states, Y, index, motion, commands, modes, dt):
         if hangs(P, index):
             row = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
             before = row[at.SUPPLY_WORK]
-            tick_leg(P, row, p, motion[0][i], motion[1][i], motion[2][i], commands[i], int(modes[i]), dt, 1.0)
+            one = 1.0 if motion[2][i] != 0.0 else follow
+            tick_leg(P, row, p, motion[0][i], motion[1][i], motion[2][i], commands[i], int(modes[i]), dt, one)
             work += row[at.SUPPLY_WORK] - before
             attempts = max(attempts, row[at.ATTEMPTS])
     fluid = fluid_of_supply(S)
@@ -239,7 +244,7 @@ def tick_ideal(parameters, S, states, Y, index, motion, commands, modes, dt):
 def keep_circuit(parameters, states, Y, work, index, back):
     """Copy the states of a supply and its cylinders behind the work memory, or back."""
     n = parameters.size // at.PARAMETER_COUNT
-    kept = window(work, n * CIRCUIT_WORK, n * at.STATE_COUNT + of.SUPPLY_STATE_COUNT)
+    kept = window(work, n * (CIRCUIT_WORK + 1), n * at.STATE_COUNT + of.SUPPLY_STATE_COUNT)
     for i in range(n):
         if hangs(window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT), index):
             for k in range(i * at.STATE_COUNT, (i + 1) * at.STATE_COUNT):
@@ -268,12 +273,13 @@ def is_finite(parameters, states, Y, index):
 
 
 @kernel
-def tick_supplies(parameters, pumps, states, supply_states, work, motion, commands, modes, dt):
+def tick_supplies(parameters, pumps, states, supply_states, work, motion, commands, modes, dt, follow):
     """One tick of all cylinders on all supplies; returns the number of supplies whose states would not be
     finite: they and their cylinders keep theirs, with FAULT.
 
     pumps : rows of parameters of the supplies; motion : lengths, rates, accelerations (n,) of the cylinders;
-    commands (n,), modes (n,) as VALVE, FORCE_COMMAND of memory.py; work (`work_size`,).
+    commands (n,), modes (n,) as VALVE, FORCE_COMMAND of memory.py; work (`work_size`,); follow as in
+    `forces.tick_legs`.
     """
     faults = 0
     for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
@@ -281,9 +287,9 @@ def tick_supplies(parameters, pumps, states, supply_states, work, motion, comman
         Y = window(supply_states, k * of.SUPPLY_STATE_COUNT, of.SUPPLY_STATE_COUNT)
         keep_circuit(parameters, states, Y, work, k, False)
         if S[of.PUMP] == of.IDEAL:
-            tick_ideal(parameters, S, states, Y, k, motion, commands, modes, dt)
+            tick_ideal(parameters, S, states, Y, k, motion, commands, modes, dt, follow)
         else:
-            tick_pump(parameters, S, states, Y, work, k, motion, commands, modes, dt)
+            tick_pump(parameters, S, states, Y, work, k, motion, commands, modes, dt, follow)
         if not is_finite(parameters, states, Y, k):
             faults += 1
             keep_circuit(parameters, states, Y, work, k, True)
@@ -297,4 +303,4 @@ def tick_supplies(parameters, pumps, states, supply_states, work, motion, comman
 @kernel
 def work_size(cylinders):
     """Numbers of the work memory of so many cylinders."""
-    return cylinders * (CIRCUIT_WORK + at.STATE_COUNT) + of.SUPPLY_STATE_COUNT
+    return cylinders * (CIRCUIT_WORK + 1 + at.STATE_COUNT) + of.SUPPLY_STATE_COUNT
