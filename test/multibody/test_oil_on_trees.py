@@ -15,36 +15,51 @@ from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
 
 #: O2 of the worked numbers: pressures in equilibrium with 300 kg, where the rod side has 20 bar
 START = {"lift/pressure_bore": 2514584.472, "lift/pressure_rod": 20e5}
+
+
+def counterbalance(**changes: str) -> str:
+    """A load-holding valve, of the bore side unless told otherwise."""
+    given = {"port": "bore", "cracking_pressure": "9e6", "pilot_ratio": "4", "conductance": "1e-7"} | changes
+    words = " ".join(f'{name}="{value}"' for name, value in given.items())
+    return f"<counterbalance {words}/>"
+
+
 PUMP = '<pump type="{}" displacement="1.2e-5" speed="157" {}/>'
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (hanging(in_cylinder='<counterbalance port="bore" cracking_pressure="0" pilot_ratio="4" conductance="1e-7"/>'),
+        (hanging(in_cylinder=counterbalance(cracking_pressure="0")),
          ("counterbalance", "cracking_pressure", "'0'", "> 0 Pa")),
-        (hanging(in_cylinder='<counterbalance port="bore" cracking_pressure="9e6" pilot_ratio="-1" conductance="1e-7"/>'),
+        (hanging(in_cylinder=counterbalance(pilot_ratio="-1")),
          ("counterbalance", "pilot_ratio", "'-1'", ">= 0")),
-        (hanging(in_cylinder='<counterbalance port="rod" cracking_pressure="9e6" pilot_ratio="1" conductance="0"/>'),
+        (hanging(in_cylinder=counterbalance(port="rod", conductance="0")),
          ("counterbalance", "conductance", "'0'", "> 0")),
         (hanging(in_cylinder='<hose port="bore" volume="1e-4"/><hose port="bore" volume="1e-4"/>'),
          ("hose", "'bore'", "twice", "once")),
         (hanging(in_cylinder=FLUID), ("hydraulics/fluid", "unknown element <fluid>")),
         (hanging(in_supply=PUMP.format("constant_pressure", "")), ("pump", "line_volume", "missing")),
-        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3"'), supply=""), ("pump", "margin", "missing")),
-        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"')),
+        (hanging(
+            in_supply=PUMP.format("load_sensing", 'line_volume="1e-3"'), supply=""),
+         ("pump", "margin", "missing")),
+        (hanging(
+            in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"')),
          ("supply[oil]", "pressure", "160e5", "maximum_pressure")),
         (hanging(in_supply=PUMP.format("fixed_displacement", 'line_volume="1e-3"'), supply=""),
          ("supply[oil]", "relief_pressure", "fixed_displacement")),
-        (hanging(in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"'),
+        (hanging(
+            in_supply=PUMP.format("load_sensing", 'line_volume="1e-3" margin="2e6" maximum_pressure="2e7"'),
                  supply='relief_pressure="1e6"'), ("supply[oil]", "relief_pressure", "1e6", "2e+06")),
         (hanging(in_supply=2 * PUMP.format("constant_pressure", 'line_volume="1e-3"')), ("pump", "twice")),
         (hanging(in_supply='<accumulator volume="1e-3" precharge="9e6"/>'), ("supply[oil]", "pump")),
         (hanging(supply=""), ("supply[oil]", "'pressure'", "missing")),
         (hanging(supply='pressure="2e5"'), ("supply[oil]", "tank_pressure", "3e5", "below 200000 Pa")),
-        (HANGING.replace('supply="oil"', 'supply="oi"'), ("cylinder 'lift'", "supply", "'oi'", "did you mean 'oil'")),
+        (HANGING.replace('supply="oil"', 'supply="oi"'),
+         ("cylinder 'lift'", "supply", "'oi'", "did you mean 'oil'")),
         (HANGING.replace("oil", "lift"), ("cylinder 'lift'", "name", "a name of its own")),
-        (HANGING.replace('<end_stop stiffness="1e8" damping="1"/>', ""), ("cylinder[lift]", "<end_stop> is missing")),
+        (HANGING.replace('<end_stop stiffness="1e8" damping="1"/>', ""),
+         ("cylinder[lift]", "<end_stop> is missing")),
         (HANGING.replace("</hydraulics>", '</hydraulics><end_stop stiffness="1e8" damping="1"/>'),
          ("cylinder[lift]", "<end_stop> in <hydraulics> and in <cylinder>", "one of them")),
         (HANGING.replace("</hydraulics>", '</hydraulics><force maximum="1"/>'),
@@ -113,7 +128,10 @@ def test_a_load_on_shut_valves_does_not_sink(dt):
     assert abs(lengths[-1] - lengths[0]) < 1e-6
 
 
-_STRIBECK = '<friction model="stribeck" coulomb="50" static="60" stribeck_velocity="0.01" smoothing_velocity="0.005" viscous="600"/>'
+_STRIBECK = (
+    '<friction model="stribeck" coulomb="50" static="60" stribeck_velocity="0.01" smoothing_velocity="0.005" '
+    'viscous="600"/>'
+)
 
 
 def test_leakage_lets_it_sink_at_the_rate_of_the_closed_form():
@@ -225,8 +243,8 @@ HOLDING = (
 #: 1,200 kg lowered by a valve whose rod edges are narrow
 LOWERED = {"mass": 1200.0, "valve": 'time_constant="1e-4" flow_ratio="0.15"'}
 SENSING = (
-    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" margin="20e5" '
-    'maximum_pressure="250e5"/>'
+    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" '
+    'margin="20e5" maximum_pressure="250e5"/>'
 )
 SHARED = {
     "mass": 20e3 / 9.81, "second_mass": 5e3 / 9.81, "supply": "", "in_supply": SENSING,
@@ -279,7 +297,7 @@ def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
     (doubt,) = flexdyn_ros.check(hanging(**LOWERED)).warnings
     assert "lift: gravity overruns it at zero" in doubt
     assert "<counterbalance port='bore'>" in doubt
-    # flows of both edges and forces, solved for the speed: A1 (p_t + (A1 s/K)^2) - A2 (p_s - (A2 s/.15 K)^2) = L
+    # flows of both edges and forces: A1 (p_t + (A1 s/K)^2) - A2 (p_s - (A2 s/.15 K)^2) = L gives the speed s
     area, ring = 0.25 * np.pi * 0.05**2, 0.25 * np.pi * (0.05**2 - 0.036**2)
     load = 1200 * 9.81 + (area - ring) * 101325.0
     wide, narrow = (area / K) ** 2, (ring / (0.15 * K)) ** 2
@@ -288,7 +306,9 @@ def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
     for other in (HANGING, hanging(**LOWERED, in_cylinder=HOLDING), hanging(mass=1200.0)):
         assert flexdyn_ros.check(other).warnings == ()
     # a compensator feeds less than the load displaces
-    (doubt,) = flexdyn_ros.check(hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')).warnings
+    (doubt,) = flexdyn_ros.check(
+        hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')
+    ).warnings
     assert "rod side" in doubt
 
 

@@ -116,7 +116,8 @@ def up(
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
     if hydraulics is not None and not loaded.legs:
         raise typer.BadParameter(
-            f"cylinders of '{description.name}' take forces over ROS, their oil has no nodes yet; expected a platform",
+            f"cylinders of '{description.name}' take forces over ROS, their oil has no nodes yet; expected a "
+            "platform",
             param_hint="--hydraulics",
         )
     leader = _controller(controller, description, no_server)
