@@ -19,12 +19,13 @@ CYLINDER = dict.fromkeys(at.PARAMETERS, 0.0) | FLUID | {
     "bore_area": AREAS[0], "rod_area": AREAS[1], "dead_volume_bore": 1e-4, "dead_volume_rod": 1e-4,
     "stroke": 0.4, "valve_bore": K, "valve_rod": K, "slew_rate": inf, "transition": 2e4, "cavitation": 3e4,
     "supply": 160e5, "tank": 3e5, "relief_pressure": inf, "stribeck": 1.0, "smoothing": 1.0,
-    "cushion_minimum": 1.0, "compensation": inf, "range_bore": 1e6, "range_rod": 1e6, "rtol": 1e-4, "atol": 2e3,
-    "nominal_gain": 1.0,
+    "cushion_minimum": 1.0, "compensation": inf, "range_bore": 1e6, "range_rod": 1e6, "rtol": 1e-4,
+    "atol": 2e3, "nominal_gain": 1.0,
 }  # fmt: skip
-SUPPLY = dict.fromkeys(of.SUPPLY_PARAMETERS, 0.0) | {f"supply_{k}": v for k, v in FLUID.items()} | {
-    "pump": of.IDEAL, "supply_pressure": 160e5, "supply_tank": 3e5, "line_volume": 2e-3, "displacement": 1.2e-5,
-    "speed": 157.0, "band": 10e5, "line_relief_pressure": inf, "accumulator_exponent": 1.2,
+OIL = {f"supply_{name}": value for name, value in FLUID.items()}
+SUPPLY = dict.fromkeys(of.SUPPLY_PARAMETERS, 0.0) | OIL | {
+    "pump": of.IDEAL, "supply_pressure": 160e5, "supply_tank": 3e5, "line_volume": 2e-3,
+    "displacement": 1.2e-5, "speed": 157.0, "band": 10e5, "line_relief_pressure": inf, "accumulator_exponent": 1.2,
     "supply_rtol": 1e-4, "supply_atol": 2e3,
 }  # fmt: skip
 

@@ -380,7 +380,9 @@ def _openings(robot: Robot, value: object, name: str) -> np.ndarray:
     """Openings (n,) of all valves."""
     array, n = numbers(value, name), len(robot.hydraulics.names)
     if array.shape != (n,):
-        raise DimensionError(f"{name} has shape {array.shape}, expected ({n},), as many as cylinders with valves")
+        raise DimensionError(
+            f"{name} has shape {array.shape}, expected ({n},), as many as cylinders with valves"
+        )
     return array
 
 

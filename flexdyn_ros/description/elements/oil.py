@@ -150,7 +150,9 @@ class Chambers(Cylinder):
     """The `<cylinder>` of a platform's leg under a name of its own."""
 
 
-@element("counterbalance", "A load-holding valve between valve and chamber; inflow passes it free.", key="port")
+@element(
+    "counterbalance", "A load-holding valve between valve and chamber; inflow passes it free.", key="port"
+)
 class Counterbalance:
     port: str = choice("bore rod", "chamber that it holds")
     cracking_pressure: float = positive("Pa", "of the chamber above the tank, without pilot pressure")

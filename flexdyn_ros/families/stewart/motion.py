@@ -46,7 +46,9 @@ def platform_motion(functions: Any) -> Motion:
         stiffness=np.zeros(6),
         damping=np.zeros(6),
         memory=None if hydraulics is None else LegMemory(hydraulics, functions),
-        switches=() if hydraulics is None else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
+        switches=()
+        if hydraulics is None
+        else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
         keep=functions,
     )
 

@@ -183,7 +183,7 @@ class _Run:
         self.stepper.use_method(kind.of_stepper)
 
     def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
-        """As `go`; cylinders that take their entries of forces (nu,) set their valves anew in every period."""
+        """As `go`; cylinders take their forces from (nu,), and set their valves anew in every period."""
         assert self._cylinders is not None
         forces = forces[self._cylinders.places]
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))

@@ -40,8 +40,9 @@ class ValveOpenings:
 def command_mode(robot: Robot, method: str, control: object) -> str:
     """How cylinders take what `control` gives: "force", "valve"; "direct" without cylinders.
 
-    Cylinders act by "auto", "adaptive_staggered" and "staggered"; by the other fixed steps if control opens
-    valves, by `ValveOpenings` or a mapping that names CYLINDER/valve. Without control the valves are closed.
+    Cylinders act by "auto", "adaptive_staggered" and "staggered", those of trees by "rosenbrock" (which
+    "auto" then is, with dt); by the other fixed steps if control opens valves, by `ValveOpenings` or a
+    mapping that names CYLINDER/valve. Without control the valves are closed.
 
     Raises
     ------
@@ -59,7 +60,8 @@ def command_mode(robot: Robot, method: str, control: object) -> str:
         )
     if opens_valves:
         return "valve"
-    if method in ("auto", "adaptive_staggered", "staggered"):
+    own = robot.motion is not None and robot.motion.memory is not None and robot.motion.memory.method
+    if method in ("auto", "adaptive_staggered", "staggered", own):
         return "valve" if control is None else "force"
     return "direct"
 
@@ -131,7 +133,7 @@ class FusedHydraulics:
         UnknownNameError.check("mode", mode, tuple(_MODES))
         self._memory[cylinder.MODE] = _MODES[mode]
         self._stepper.use_actuators(mode != "direct")
-        self._memory[cylinder.IS_STAGGERED] = float(self._stepper.method == "staggered")
+        self._memory[cylinder.IS_STAGGERED] = self._kept.scheme(self._stepper.method)
 
     def sharpen(self, rtol: float) -> float:
         """Compute pressures to rtol of the highest supply pressure, which is returned [Pa]."""

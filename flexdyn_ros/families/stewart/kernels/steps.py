@@ -154,10 +154,11 @@ def drive_cylinders(model, J, memory, q, v, a, effort, h):
     for i in range(LEGS):
         acceleration[i], command[i] = 0.0, effort[i]
     # legs of staggered steps move as foreseen; those of other methods with the forces of this tick
-    follow = FOLLOW
     if memory[IS_STAGGERED] != 0.0:
         see_accelerations(model, J, q, v, a, rate, acceleration)
         follow = 1.0
+    else:
+        follow = min(FOLLOW * h, 1.0)
     states = memory[ACTUATOR_STATES:ACTUATOR_NUMBERS]
     mode = FORCE_COMMAND if memory[MODE] == BY_FORCE else VALVE
     faults = tick_legs(

@@ -12,8 +12,16 @@ from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels import (
+    circuit,
+    edges,
+    entries,
+    forces,
+    pumps,
+    spool,
+    supplies,
+)
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
-from flexdyn_ros.multibody.elements.cylinder.kernels import circuit, edges, entries, forces, pumps, spool, supplies
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
@@ -21,7 +29,9 @@ from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_cir
 from flexdyn_ros.robot.motion import ElementState
 
 #: modules of kernels whose comparisons are events: edges of valves, stops
-OIL_SWITCHES = tuple(module.__name__ for module in (of_cylinder, circuit, edges, forces, oil_kernels, pumps, spool))
+OIL_SWITCHES = tuple(
+    module.__name__ for module in (of_cylinder, circuit, edges, forces, oil_kernels, pumps, spool)
+)
 
 
 class Oil:
@@ -57,6 +67,8 @@ class Oil:
 class OilMemory(CylinderMemory):
     """Memory of the cylinders of a tree (kernels/oil.py)."""
 
+    method = "rosenbrock"
+
     def __init__(self, oil: Oil) -> None:
         self._oil, self.hydraulics = oil, oil.hydraulics
         f = oil.functions
@@ -91,7 +103,9 @@ class OilMemory(CylinderMemory):
             }
             for column, (unit, is_there) in columns.items():
                 if is_there:
-                    place = self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
+                    place = (
+                        self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
+                    )
                     found.append((ElementState(f"{name}/{column}", unit, name), place))
         return tuple(found)
 
@@ -106,8 +120,9 @@ class OilMemory(CylinderMemory):
 
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; cylinders without forces, valves shut."""
-        memory = np.zeros(self._at[6])
+        memory = np.zeros(self._at[8])
         memory[[layout.COUNT, layout.SUPPLIES]] = self._count, self._supplies
+        memory[[layout.SIZES, layout.SIZES + 1]] = self._oil.functions.nq, self._oil.functions.nv
         rows = memory[self._at[0] : self._at[1]].reshape(layout.PLACES, self._count)
         rows[layout.ELEMENT], rows[layout.EFFORT] = self._oil.elements, self.places
         self.parameters(memory)[:] = self.hydraulics.model.parameters
@@ -138,6 +153,11 @@ class OilMemory(CylinderMemory):
     def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
         return self._part(memory, 2).reshape(self._supplies, supplies.SUPPLY_PARAMETER_COUNT)
+
+    def scheme(self, method: str) -> float:
+        """See `ElementMemory`."""
+        implicit = {"rosenbrock": layout.IMPLICIT, "semi_implicit_euler": layout.EULER}
+        return implicit.get(method, super().scheme(method))
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""

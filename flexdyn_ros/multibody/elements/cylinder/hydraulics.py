@@ -26,13 +26,13 @@ class HydraulicState(NamedTuple):
     """Cylinders at one time, arrays (..., n), SI, pressures absolute; forces along the legs.
 
     force = force_hydraulic - force_friction + force_stop is that of the cylinder on the rod, positive pushes
-    it out; force_friction is the resistance of the seals, positive against extension. flow_bore, flow_rod are
-    those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The fields
-    after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's bristles,
-    integral of the force control, the last rate and its filtered slope, sub-steps tried; then the oil in both
-    chambers, its volume at atmospheric pressure [m3], with the stroke at which it has the pressures: steps go on
-    with it, and new pressures mean other oil; and energies from the supply, of the piston, and lost [J], added up for cylinders on a
-    <supply> of their own description only.
+    it out; force_friction is the resistance of the seals, positive against extension. flow_bore, flow_rod
+    are those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The
+    fields after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's
+    bristles, integral of the force control, the last rate and its filtered slope, sub-steps tried; then the
+    oil in both chambers, its volume at atmospheric pressure [m3], with the stroke at which it has the
+    pressures: steps go on with it, and new pressures mean other oil; and energies from the supply, of the
+    piston, and lost [J], added up for cylinders on a <supply> of their own description only.
     """
 
     force: np.ndarray
@@ -155,7 +155,10 @@ class Hydraulics:
         Parameters
         ----------
         lengths, rates, accelerations : (..., n) arrays
-            Of the legs at the beginning [m, m/s, m/s2]; accelerations default to 0.
+            Of the legs at the beginning [m, m/s, m/s2]; accelerations default to 0. A leg with the
+            acceleration 0 is taken to move on by the force that the step returns, in whatever way: its oil
+            follows the rate at once, and the length within a second (docs/theory/hydraulics.md,
+            "Integration").
         command : (..., n) array
             Valve openings, clamped to -1..1, or forces on the rods [N], as `mode` says.
         mode : {"valve", "force"}
@@ -185,6 +188,21 @@ class Hydraulics:
             self._address, n, states.reshape(-1), np.empty(STATE_COUNT),
             *(row.reshape(-1) for row in rows), _MODES[mode], float(dt),
         )  # fmt: skip
+        return unpacked(states)
+
+    def settled(self, state: HydraulicState, lengths: object) -> HydraulicState:
+        """The same oil at other lengths (..., n) [m]: its pressures there; forces and flows stay as they are.
+
+        A step foresees the lengths at its end; where a robot ends up elsewhere, by the error of its own step,
+        these are the pressures that it finds.
+        """
+        lengths, shape = self._rows(lengths=lengths, state=state.force)
+        states = np.ascontiguousarray(
+            np.broadcast_to(np.stack(state, axis=-1, dtype=np.float64), (*shape.shape, STATE_COUNT))
+        ).copy()
+        n = len(self.names)
+        kernels.accept(self._address, n, states.reshape(-1))
+        kernels.settle(self._address, n, states.reshape(-1), lengths.reshape(-1))
         return unpacked(states)
 
     def stiffness(self, lengths: object, pressures: Any = None) -> np.ndarray:

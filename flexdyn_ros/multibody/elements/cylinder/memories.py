@@ -1,4 +1,4 @@
-"""Memory of hydraulic cylinders in a simulation, wherever they sit: what platforms and trees have in common."""
+"""Memory of hydraulic cylinders in a simulation: what those of platforms and trees have in common."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CylinderMemory(ElementMemory):
         """View (n, PARAMETER_COUNT) of their parameters."""
 
     def supplies(self, memory: np.ndarray) -> np.ndarray:
-        """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies, columns as of kernels/supplies.py."""
+        """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies (kernels/supplies.py)."""
         return np.zeros((0, SUPPLY_STATE_COUNT))
 
     def supply_parameters(self, memory: np.ndarray) -> np.ndarray:

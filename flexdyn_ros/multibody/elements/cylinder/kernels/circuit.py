@@ -1,10 +1,11 @@
 """Cylinders on one pump: their oil, that of the line, and the swivel of the pump over one tick.
 
-docs/theory/hydraulics.md, "Supplies". The scheme, its sub-steps and its error estimate are those of cylinder.py.
-Chambers couple through the line only: the matrix of a stage is blocks of 2 x 2 for the cylinders, bordered by the
-rows and columns of line and swivel, which are eliminated last.
+docs/theory/hydraulics.md, "Supplies". The scheme, its sub-steps and its error estimate are those of
+cylinder.py. Chambers couple through the line only: the matrix of a stage is blocks of 2 x 2 for the
+cylinders, bordered by the rows and columns of line and swivel, which are eliminated last.
 
-Flow into a chamber counts at the chamber's pressure, and is taken from the line as oil: so that oil is conserved.
+Flow into a chamber counts at the chamber's pressure, and is taken from the line as oil: so that oil is
+conserved.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from .pumps import demanded, line_losses, line_pressure, sensed
 #: error of the swivel that a sub-step may make, as a part of its range
 SWIVEL_TOLERANCE = 1e-3
 
-#: work memory of a cylinder: its oil, pressures and stiffness where the sub-step begins, spool there and at its
-#: end; rates there; what the second stage takes from the first; inverse of its block; columns of the line and of
-#: swivel; both stages; then a trial: oil, volumes per oil, pressures, stiffness, rates, oil from the line
+#: work memory of a cylinder: its oil, pressures and stiffness where the sub-step begins, spool there and at
+#: its end; rates there; what the second stage takes from the first; inverse of its block; columns of the
+#: line and of swivel; both stages; then a trial: oil, volumes per oil, pressures, stiffness, rates, oil from
+#: the line
 (
     S_1, S_2, P_1, P_2, BETA_1, BETA_2, X, RATE, HELD, NEXT_X, NEXT_RATE, NEXT_HELD, A_1, A_2, OUT_A,
     T_1, T_2, I_11, I_12, I_21, I_22, Z_1, Z_2, E_1, E_2, K_1, K_2, L_1, L_2,
@@ -73,8 +75,8 @@ def try_rates(P, C, ps, x, y):
 def line_rates(S, line, load, drawn):
     """Rates of the line's oil and of the swivel; line is (s, p, w, beta, dp/ds, swivel).
 
-    Returns them, their slopes by the line's oil, by the load pressure and by the swivel, and the pump's flow less
-    its leakage and the relief, as oil [m3/s].
+    Returns them, their slopes by the line's oil, by the load pressure and by the swivel, and the pump's flow
+    less its leakage and the relief, as oil [m3/s].
     """
     s, p, w, beta, slope, swivel = line
     flow = S[supplies.DISPLACEMENT] * S[supplies.SPEED]
@@ -137,10 +139,11 @@ def solve_stage(parameters, work, index, border, loaded, first, r_line, r_swivel
 
 @kernel
 def factor(parameters, work, index, line, ll, lw, wl, ww, g, load):
-    """Invert the blocks of the cylinders, whose slopes by pressures stand in I (of s'), Z (by p_s) and E (of what
-    leaves the line), and reduce the border of line and swivel; see `solve_stage`.
+    """Invert the blocks of the cylinders, whose slopes by pressures stand in I (of s'), Z (by p_s) and E (of
+    what leaves the line), and reduce the border of line and swivel; see `solve_stage`.
 
-    load : cylinder that has the load pressure, its slopes by p1, p2; and by the load pressure those of the rates
+    load : cylinder that has the load pressure, its slopes by p1, p2; and by the load pressure those of the
+    rates
         of line and swivel.
     """
     loaded, by_1, by_2, on_line, on_swivel = load
@@ -194,7 +197,8 @@ def begin_stage(parameters, S, work, index, line, motion, t):
 
 @kernel
 def end_rates(parameters, S, work, index, line, motion, t):
-    """Rates of the trial at the end t of a sub-step in the work memory; what leaves the line, and the load."""
+    """Rates of the trial at the end t of a sub-step in the work memory; what leaves the line, and the
+    load."""
     drawn = 0.0
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
@@ -246,7 +250,8 @@ def try_all(parameters, S, work, index, line, motion, t, h, by_k, by_l, change, 
 
 @kernel
 def set_sides(parameters, work, index, second):
-    """Right sides of a stage: rates where the sub-step begins, or at its end less what the first stage gave."""
+    """Right sides of a stage: rates where the sub-step begins, or at its end less what the first stage
+    gave."""
     for i in range(parameters.size // at.PARAMETER_COUNT):
         if hangs(window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT), index):
             C = window(work, i * CIRCUIT_WORK, CIRCUIT_WORK)

@@ -1,13 +1,13 @@
 """Oil in one linearly implicit step of a robot: what a cylinder is as a row with a compliance.
 
-docs/theory/hydraulics.md, "Oil in an implicit step". Let b = gamma h; in a stage (1 - b J) k = r of the state
-(q, v, s) the oil s is eliminated. With the slopes P_s = diag(beta/s) and P_y = (-beta_1 A1/V1, beta_2 A2/V2) of the
-pressures, a = (A1, -A2), and G the slopes of s' by the pressures,
+docs/theory/hydraulics.md, "Oil in an implicit step". Let b = gamma h; in a stage (1 - b J) k = r of the
+state (q, v, s) the oil s is eliminated. With the slopes P_s = diag(beta/s) and P_y = (-beta_1 A1/V1, beta_2
+A2/V2) of the pressures, a = (A1, -A2), and G the slopes of s' by the pressures,
 
     k_eff = -a (1 - b P_s G)^-1 P_y,
 
-which is the oil spring of shut valves for G = 0, and falls to what lets oil pass for large b. The stage then has
-the rows of the bodies alone, with b d + b^2 k_eff along each cylinder's line, the right side
+which is the oil spring of shut valves for G = 0, and falls to what lets oil pass for large b. The stage then
+has the rows of the bodies alone, with b d + b^2 k_eff along each cylinder's line, the right side
 
     -b k_eff (j r_q) + b a P_s (1 - b G P_s)^-1 r_s,
 
@@ -46,8 +46,8 @@ from .circuit import (
 from .cylinder import oil_rates, volumes
 from .friction import dry_friction
 
-#: places in the work memory of circuit.py that stages do not need here: G P_y of the chambers, of the line, of
-#: the swivel, and P_y
+#: places in the work memory of circuit.py that stages do not need here: G P_y of the chambers, of the line,
+#: of the swivel, and P_y
 G_1, G_2, G_LINE, G_SWIVEL, Y_1, Y_2 = range(30, 36)
 
 
@@ -65,13 +65,20 @@ def effective_stiffness(P, ps, x, y, oil, b):
 
     oil : (s1, p1, beta1, s2, p2, beta2); b = gamma h [s].
 
-    Returns k_eff; the row a P_s (1 - b G P_s)^-1 of the right side; (1 - b G P_s)^-1, row by row; and the column
-    (1 - b G P_s)^-1 b G P_y: k_s = inverse r_s + column (j k_q).
+    Returns k_eff; the row a P_s (1 - b G P_s)^-1 of the right side; (1 - b G P_s)^-1, row by row; and the
+    column (1 - b G P_s)^-1 b G P_y: k_s = inverse r_s + column (j k_q).
     """
     s1, p1, beta1, s2, p2, beta2 = oil
     V1, V2, _ = volumes(P, y)
     rates = oil_rates(P, ps, x, y, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
-    g11, g12, g21, g22 = rates[2], rates[3], rates[4], rates[5]
+    return eliminated(P, y, oil, (rates[2], rates[3], rates[4], rates[5]), b)
+
+
+@kernel
+def eliminated(P, y, oil, G, b):
+    """`effective_stiffness` with the slopes G of s', row by row."""
+    s1, _, beta1, s2, _, beta2 = oil
+    g11, g12, g21, g22 = G
     c1, c2, y1, y2 = pressure_slopes(P, y, s1, beta1, s2, beta2)
     m11, m12, m21, m22 = 1.0 - b * g11 * c1, -b * g12 * c2, -b * g21 * c1, 1.0 - b * g22 * c2
     det = m11 * m22 - m12 * m21
@@ -101,8 +108,8 @@ def resistance(P, v):
 
 @kernel
 def open_block(parameters, S, work, index, line, motion, t, b):
-    """Linearise the cylinders on a pump, whose oil and spools are in the work memory (`ticks.open_cylinders`), at
-    t seconds of their motion; b = gamma h [s].
+    """Linearise the cylinders on a pump, whose oil and spools are in the work memory
+    (`ticks.open_cylinders`), at t seconds of their motion; b = gamma h [s].
 
     Returns the border of `circuit.solve_stage` and the cylinder that has the load pressure.
     """

@@ -1,14 +1,14 @@
 """A servo-hydraulic cylinder on a supply of given pressure: two chambers, and their oil over one tick.
 
 Equations and integration of docs/theory/hydraulics.md. The state is the oil s of each chamber, its volume at
-atmospheric pressure: s' = Q/w(p), p = w^-1(V/s). A shut, tight chamber keeps its oil exactly, whatever the step.
-The oil is integrated by the two-stage L-stable Rosenbrock scheme of order two of Verwer, Spee, Blom & Hundsdorfer
-(1999), in sub-steps chosen by an error estimate; spool and piston move exactly. P is a cylinder's row of
-parameters, X its state.
+atmospheric pressure: s' = Q/w(p), p = w^-1(V/s). A shut, tight chamber keeps its oil exactly, whatever the
+step. The oil is integrated by the two-stage L-stable Rosenbrock scheme of order two of Verwer, Spee, Blom &
+Hundsdorfer (1999), in sub-steps chosen by an error estimate; spool and piston move exactly. P is a
+cylinder's row of parameters, X its state.
 
-What decides how high the pressure is after a cavity has closed is not the pressure within it but its volume. The
-error of an amount of oil is that of a volume: so it counts nearly as the error of the pressure that it makes in
-oil without air, wherever the pressure is (STIFFNESS_SHARE).
+What decides how high the pressure is after a cavity has closed is not the pressure within it but its volume.
+The error of an amount of oil is that of a volume: so it counts nearly as the error of the pressure that it
+makes in oil without air, wherever the pressure is (`error_of`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .oil import (
     pressure_of,
     volume_and_stiffness,
 )
-from .spool import move_spool, slewed
+from .spool import advance_spool
 
 #: of the Rosenbrock scheme, 1 - 1/sqrt(2): L-stable
 GAMMA = 0.2928932188134524
@@ -42,9 +42,10 @@ LEAST_SHARE = 0.01
 MOST_OIL = 1e30
 #: part by which oil may differ from that of its pressure: 0.1 Pa of stiff oil
 SAME_OIL = 1e-10
-#: part by which oil follows the lengths in a tick whose forces move the piston otherwise than foreseen, and
-#: distance from which it does not [m]
-FOLLOW, JUMP = 1e-3, 2e-3
+#: rate by which oil follows the lengths where forces move the piston otherwise than foreseen [1/s], and
+#: distance from which it does not [m]. A rate k takes k^2 h/2 of an oscillation's amplitude a second, with
+#: ticks of h
+FOLLOW, JUMP = 5.0, 2e-3
 #: volumes grow no more beyond this distance from the ends of the stroke [m]
 BEYOND = 1e-3
 
@@ -59,11 +60,11 @@ def volumes(P, y):
     return larger(V1, 0.5 * P[at.DEAD_1]), larger(V2, 0.5 * P[at.DEAD_2]), moves
 
 
-@kernel
+@kernel(forceinline=True)
 def port_flows(P, ps, x, y, p1, p2):
-    """Flows through both ports with the spool at x and the piston at y [m3/s]: of the bore side from the supply
-    with its slopes by p1, ps, p2 and the rest (tank, make-up and relief) with its slopes by p1, p2; then those
-    of the rod side by p2, ps, p1 and p2, p1.
+    """Flows through both ports with the spool at x and the piston at y [m3/s]: of the bore side from the
+    supply with its slopes by p1, ps, p2 and the rest (tank, make-up and relief) with its slopes by p1, p2;
+    then those of the rod side by p2, ps, p1 and p2, p1.
     """
     forward, backward = openings(P, x)
     held1 = (P[at.CRACKING_1], P[at.PILOT_1], P[at.COUNTERBALANCE_1], P[at.RANGE_1])
@@ -80,7 +81,7 @@ def port_flows(P, ps, x, y, p1, p2):
     return bore, (in2, in2_2, in2_s, in2_1, out2 + check2, out2_2 + check2_2, out2_1)
 
 
-@kernel
+@kernel(forceinline=True)
 def oil_rates(P, ps, x, y, p1, w1, beta1, p2, w2, beta2):
     """Rates s1', s2' of the oil in the chambers [m3/s] with the spool at x and the piston at y.
 
@@ -134,8 +135,8 @@ def oil_in(fluid, V, p, s):
 
 @kernel
 def settle_pressures(P, X, y):
-    """Let the pressures in X be those of its oil with the piston at y; oil that is not known becomes that of the
-    pressures."""
+    """Let the pressures in X be those of its oil with the piston at y; oil that is not known becomes that of
+    the pressures."""
     X[at.OIL_STROKE] = y
     V1, V2, _ = volumes(P, y)
     fluid = fluid_of(P)
@@ -151,7 +152,8 @@ def belongs(fluid, V, p, s):
 
 @kernel
 def forget_oil(P, X):
-    """Let oil in X that has other pressures than those in X be unknown: somebody wrote new pressures there."""
+    """Let oil in X that has other pressures than those in X be unknown: somebody wrote new pressures
+    there."""
     V1, V2, _ = volumes(P, X[at.OIL_STROKE])
     fluid = fluid_of(P)
     if not belongs(fluid, V1, X[at.PRESSURE_1], X[at.OIL_1]):
@@ -165,9 +167,10 @@ def piston_of_oil(X, y, follow):
     """Stroke that the oil in X begins a tick with when the piston is said to be at y.
 
     follow 1: y. Less: where the last tick ended, and that part of the way from there to y. Whoever moves the
-    piston with the forces of a tick that foresaw another motion may do so by any scheme: pressures follow the
-    rates, as if they were integrated, and the lengths in the long run, so that shut valves hold. A piston that
-    is said to be more than JUMP away is a new beginning: there the pressures stay, and the oil is another.
+    piston with the forces of a tick that foresaw another motion may do so by any scheme: pressures follow
+    the rates, as if they were integrated, and the lengths in the long run, so that shut valves hold. A
+    piston that is said to be more than JUMP away is a new beginning: there the pressures stay, and the oil
+    is another.
     """
     if follow == 1.0 or holds(less(X[at.OIL_1], 1e-300)):
         return y
@@ -186,7 +189,7 @@ def error_of(P, change, s, p, beta):
     """Error `change` of the oil s of a chamber in units of what it may be; beta is the larger of a sub-step.
 
     It makes an error beta change/s of the pressure. Were beta that of oil without air, tolerances would hold
-    volumes as they hold pressures of stiff oil; this counts to the power STIFFNESS_SHARE = 3/4.
+    volumes as they hold pressures of stiff oil; this counts to the power 3/4.
     """
     stiff = P[at.BULK_MODULUS]
     stiff *= np.sqrt(np.sqrt(beta / stiff))
@@ -267,8 +270,7 @@ def attempt(P, ps, ps_enthalpy, u, y, v, a, dt, now):
     finest = FINEST * dt
     h = smaller(h, dt - t)
     end, attempts = t + h, attempts + 1.0
-    next_held, mean = slewed(P, held, u, h)
-    next_x, next_rate = move_spool(P, x, rate, mean, h)
+    next_x, next_rate, next_held = advance_spool(P, x, rate, held, u, h)
     oil = (s1, p1, beta1, s2, p2, beta2)
     new, error, positive, rates = sub_step(
         P, ps, oil, x, y + v * t + 0.5 * a * t * t, next_x, y + v * end + 0.5 * a * end * end, h
@@ -340,9 +342,10 @@ def advance_oil(P, X, ps, y, v, a, dt):
     X[at.OIL_STROKE] = end
     X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = x, rate, held
     if P[at.SUPPLY_INDEX] >= 0.0:
-        f1, f2, _, _, _, _, _, _, d, _, _, _ = oil_rates(P, ps, x, end, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
+        f1, f2, _, _, _, _, _, _, d, _, _, _ = oil_rates(
+            P, ps, x, end, p1, V1 / s1, beta1, p2, V2 / s2, beta2
+        )
         power = powers(P, enthalpy, (s1, p1, beta1, s2, p2, beta2), (f1, f2, d), end, v + a * dt)
         X[at.SUPPLY_WORK], X[at.PISTON_WORK] = given + 0.5 * last * power[0], worked + 0.5 * last * power[1]
         X[at.OIL_LOSS] = lost + 0.5 * last * power[2]
     return attempts, forced
-

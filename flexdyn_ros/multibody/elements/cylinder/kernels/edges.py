@@ -1,7 +1,7 @@
 """Flows through the edges of a spool valve, counterbalance valves, leaks, relief and make-up valves.
 
-Merritt 1967; docs/theory/hydraulics.md. Flows are volumes at the pressure of the chamber that they enter, with
-their slopes by the pressures. P is a cylinder's row of parameters, ps the pressure of its supply.
+Merritt 1967; docs/theory/hydraulics.md. Flows are volumes at the pressure of the chamber that they enter,
+with their slopes by the pressures. P is a cylinder's row of parameters, ps the pressure of its supply.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def throttle(P, distance):
 
 @kernel
 def counterbalance(tank, valve, p, other):
-    """Flow constant z K_cb of a counterbalance valve, and its slopes by the pressure p of its own chamber and of
-    the other one.
+    """Flow constant z K_cb of a counterbalance valve, and its slopes by the pressure p of its own chamber
+    and of the other one.
 
     z = clip((p - p_t + R (other - p_t) - p_crack) / range, 0, 1); valve : (p_crack, R, K_cb, range).
     """
@@ -70,7 +70,7 @@ def in_series(a, b):
     return a * b / root, a * a * a / (square * root)
 
 
-@kernel
+@kernel(forceinline=True)
 def spool_port(P, ps, valve, filling, emptying, cushion, held, p, other):
     """Flows into a chamber of pressure p through the two edges of its port, and their slopes.
 
@@ -78,8 +78,8 @@ def spool_port(P, ps, valve, filling, emptying, cushion, held, p, other):
     throttles what leaves; held is the port's counterbalance valve, of which what leaves passes (1: K_cb 0, no
     valve); other is the pressure of the other chamber.
 
-    Returns the flow from the supply with its slopes by p, ps, other, and that from the tank with its slopes by
-    p, other.
+    Returns the flow from the supply with its slopes by p, ps, other, and that from the tank with its slopes
+    by p, other.
     """
     d0 = P[at.TRANSITION]
     drop, rise = ps - p, p - P[at.TANK]
@@ -115,7 +115,7 @@ def spool_port(P, ps, valve, filling, emptying, cushion, held, p, other):
     return from_supply, own_s, by_s, other_s, from_tank, own_t, other_t
 
 
-@kernel
+@kernel(forceinline=True)
 def check_valves(P, p):
     """Flow into a chamber of pressure p from its make-up valve, less that through its relief valve, and its
     slope."""

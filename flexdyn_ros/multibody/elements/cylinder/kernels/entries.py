@@ -20,8 +20,8 @@ _A = "float64[::1]"
 def resting_pressures(P, force):
     """Pressures of both chambers that exert the hydraulic force [N], valve shut, and whether they can.
 
-    Their mean lies midway between the supply (column SUPPLY) and tank if the force allows it, as in a symmetric
-    valve at rest; both lie between them.
+    Their mean lies midway between the supply (column SUPPLY) and tank if the force allows it, as in a
+    symmetric valve at rest; both lie between them.
     """
     A1, A2, high, low = P[at.AREA_1], P[at.AREA_2], P[at.SUPPLY], P[at.TANK]
     wanted = force + (A1 - A2) * P[at.ATMOSPHERE]
@@ -73,8 +73,8 @@ def tick(parameters, pumps, states, supply_states, work, lengths, rates, acceler
 
 @entry(f"void({_A}, {_A}, {_A}, {_A}, {_A}, {_A})")
 def rest(parameters, pumps, states, supply_states, forces, lengths):
-    """Write states of cylinders at rest that exert forces (n,) [N] at lengths (n,) [m], and of their supplies;
-    FORCE_UNREACHABLE where a cylinder cannot."""
+    """Write states of cylinders at rest that exert forces (n,) [N] at lengths (n,) [m], and of their
+    supplies; FORCE_UNREACHABLE where a cylinder cannot."""
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
@@ -87,8 +87,8 @@ def rest(parameters, pumps, states, supply_states, forces, lengths):
 
 @entry(f"void({_A}, {_A}, {_A}, {_A}, {_A}, {_A})")
 def stored(parameters, pumps, states, supply_states, of_cylinders, of_lines):
-    """Write the elastic energies of the oil in cylinders (n,), and of that in lines with their accumulators (m,)
-    [J]."""
+    """Write the elastic energies of the oil in cylinders (n,), and of that in lines with their accumulators
+    (m,) [J]."""
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
         of_cylinders[i] = oil_energy(P, window(states, i * at.STATE_COUNT, at.STATE_COUNT))

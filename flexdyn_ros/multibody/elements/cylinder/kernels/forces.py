@@ -19,6 +19,8 @@ from .oil import fluid_of, volume_and_stiffness
 
 #: least pressure drop that the control laws divide by [Pa] (docs/theory/hydraulics.md, "Force control")
 LEAST_DROP = 2e5
+#: distance from the stroke of the oil at which the force control takes its pressures as they are [m]
+NEAR = 1e-7
 #: rate from which bristles follow at once [1/s]
 FASTEST_BRISTLES = 1e30
 
@@ -205,14 +207,15 @@ def command_valve(P, X, ps, y, v, command, mode, dt):
 
 @kernel
 def tick_leg(P, X, ps, length, v, a, command, mode, dt, follow):
-    """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of the
-    tick's beginning, accelerating by a.
+    """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of
+    the tick's beginning, accelerating by a.
 
-    follow : 1 if the piston moves as foreseen, FOLLOW if its motion follows from the force (`piston_of_oil`)
+    follow : 1 if the piston moves as foreseen, FOLLOW dt if its motion follows from the force
+    (`piston_of_oil`)
     """
     y = length - P[at.SHORTEST]
     start = piston_of_oil(X, y, follow)
-    if mode == at.FORCE_COMMAND:
+    if mode == at.FORCE_COMMAND and (abs(start - X[at.OIL_STROKE]) > NEAR or not X[at.OIL_1] > 0.0):
         # the law asks for pressures where the piston is
         settle_pressures(P, X, start)
     flags = command_valve(P, X, ps, y, v, command, mode, dt)
@@ -229,7 +232,7 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
     """One tick of all legs; legs whose state would not be finite keep it, with FAULT. Returns their number.
 
     parameters (n PARAMETER_COUNT,), states (m STATE_COUNT,) flat, m a multiple of n; before (STATE_COUNT,)
-    work; the rest (m,); follow as in `tick_leg`.
+    work; the rest (m,); follow as in `tick_leg`, of legs whose acceleration is 0: others move as foreseen.
     """
     faults = 0
     legs = parameters.size // at.PARAMETER_COUNT
@@ -239,7 +242,8 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         for k in range(at.STATE_COUNT):
             before[k] = X[k]
-        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt, follow)
+        one = 1.0 if follow == 1.0 or accelerations[i] != 0.0 else follow
+        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt, one)
         s = 0.0
         for k in range(at.STATE_COUNT):
             s += 0.0 * X[k]
@@ -258,7 +262,8 @@ _A = "float64[::1]"
 def tick(parameters, legs, states, before, lengths, rates, accelerations, commands, mode, dt):
     """`tick_legs` with the parameters of so many legs at an address."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
-    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt, FOLLOW)
+    follow = min(FOLLOW * dt, 1.0)
+    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt, follow)
 
 
 @entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, float64)")
@@ -300,8 +305,8 @@ def report(parameters, legs, states, lengths, rates):
 
 @entry(f"void(int64, int64, {_A})")
 def accept(parameters, legs, states):
-    """Look at states (m STATE_COUNT,) that come from outside: oil that does not belong to the pressures and the
-    stroke beside it counts as unknown."""
+    """Look at states (m STATE_COUNT,) that come from outside: oil that does not belong to the pressures and
+    the stroke beside it counts as unknown."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     for i in range(states.size // at.STATE_COUNT):
         j = (i % legs) * at.PARAMETER_COUNT

@@ -1,8 +1,8 @@
 """Numbers of a servo-hydraulic cylinder as kernels see them: one row of parameters and one of state each.
 
 Symbols as in docs/theory/hydraulics.md. Pressures are absolute. The oil of a chamber is what is integrated;
-its pressure follows from it and the stroke. Where a column of oil is 0 or less, the next tick computes the oil
-from the pressure: so whoever writes a pressure writes 0 there. Rows of supplies are in supplies.py.
+its pressure follows from it and the stroke. Where a column of oil is 0 or less, the next tick computes the
+oil from the pressure: so whoever writes a pressure writes 0 there. Rows of supplies are in supplies.py.
 """
 
 from __future__ import annotations

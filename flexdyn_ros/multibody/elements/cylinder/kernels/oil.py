@@ -1,13 +1,13 @@
 """Oil with entrained air: specific volume, stiffness, energy, and the pressure of oil in a given volume.
 
-Relative to its volume at atmospheric pressure, oil with a share alpha0 of air there takes the volume (Yu, Chen &
-Lu 1994; docs/theory/hydraulics.md)
+Relative to its volume at atmospheric pressure, oil with a share alpha0 of air there takes the volume (Yu,
+Chen & Lu 1994; docs/theory/hydraulics.md)
 
     w(p) = (1 - alpha0) exp(-(p - p_atm)/beta_l) + alpha0 (p_atm/p)^(1/n),
 
 which falls from infinity at p = 0; so each volume per oil has one positive pressure. Without air (the model
-'constant') w is the exponential above VOID_PRESSURE p_v; below, a void goes on in w = w(p_v) + c (p_v/p - 1) with
-the same slope, c = w(p_v) p_v/beta_l, so that pressures are positive there too.
+'constant') w is the exponential above VOID_PRESSURE p_v; below, a void goes on in w = w(p_v) + c (p_v/p - 1)
+with the same slope, c = w(p_v) p_v/beta_l, so that pressures are positive there too.
 
 A fluid is the tuple (beta_l, alpha0, n, p_atm).
 """
@@ -17,15 +17,16 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import both, holds, larger, less, select
+from flexdyn_ros.numerics.numbers.functions import both, holds, larger, less, select, smaller
 
 from . import memory as at
 
 #: pressure of a void in oil without air [Pa]
 VOID_PRESSURE = 100.0
-#: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and the
-#: last change of p, as a part of it, that leaves an error of about its square
-ROUNDS, CLOSE = 8, 1e-5
+#: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and
+#: the last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of
+#: its square outside
+ROUNDS, CLOSE, CLOSER = 8, 1e-4, 1e-6
 #: pressure where gas and liquid are told apart in a first guess [Pa]
 MIDDLE = 1e6
 
@@ -64,9 +65,20 @@ def volume_and_stiffness(fluid, p):
         thin = select(beyond, p / VOID_PRESSURE, 1.0)
         wide = w + c * (1.0 / thin - 1.0)
         return select(beyond, wide, oil), select(beyond, wide * p * thin / c, bulk)
-    gas = air * (atmosphere / p) ** (1.0 / n)
+    gas = air * np.exp(np.log(atmosphere / p) / n)
     w = oil + gas
     return w, w / (oil / bulk + gas / (n * p))
+
+
+@kernel
+def curved_volume(fluid, p):
+    """w, beta and w'' beta/(2 w) of oil with air [-, Pa, 1/Pa]."""
+    bulk, air, n, atmosphere = fluid
+    oil = (1.0 - air) * np.exp((atmosphere - p) / bulk)
+    gas = air * np.exp(np.log(atmosphere / p) / n)
+    w, soft, thin = oil + gas, oil / bulk, gas / (n * p)
+    fall = soft + thin
+    return w, w / fall, 0.5 * (soft / bulk + thin * (1.0 + 1.0 / n) / p) / fall
 
 
 @kernel
@@ -127,16 +139,21 @@ def guessed(fluid, v, p, w, beta):
 def pressure_at(fluid, v, p, w, beta):
     """Pressure at which w = v > 0 [Pa], and beta there, from w and beta at the pressure p.
 
-    Newton from `guessed`: p <- max(p + (w(p) - v) beta(p)/w(p), p/10). w is convex in p, so that all rounds but
-    the first rise to the solution. beta is that of the round before the last, `CLOSE` to the solution.
+    Rounds of Halley from `guessed`: with d = (w - v) beta/w, the change of Newton, p <- max(p + d/(1 - d w''
+    beta/(2 w)), p/10). beta follows its slope in the last round.
     """
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)
     p = guessed(fluid, v, p, w, beta)
     for _ in range(ROUNDS):
-        w, beta = volume_and_stiffness(fluid, p)
-        change = larger((w - v) * beta / w, -0.9 * p)
+        w, beta, bend = curved_volume(fluid, p)
+        change = (w - v) * beta / w
+        # Halley's share, within what it may be near the solution
+        change = change / (1.0 - smaller(larger(change * bend, -1.0), 0.5))
+        change = larger(change, -0.9 * p)
         p = p + change
+        # d beta/dp = w w''/w'^2 - 1
+        beta = beta + change * (2.0 * bend * beta - 1.0)
         if holds(less(abs(change), CLOSE * p)):
             break
     return p, beta
@@ -149,7 +166,7 @@ def pressure_of(fluid, v, p):
         return pressure_without_air(fluid, v)
     w, beta = volume_and_stiffness(fluid, p)
     change = (w - v) * beta / w
-    if holds(less(abs(change), CLOSE * p)):
+    if holds(less(abs(change), CLOSER * p)):
         return p + change, beta
     p, _ = pressure_at(fluid, v, p, w, beta)
     w, beta = volume_and_stiffness(fluid, p)
@@ -158,9 +175,12 @@ def pressure_of(fluid, v, p):
 
 @kernel
 def polished(fluid, v, p):
-    """Pressure at which w = v to the last digits, from one that is CLOSE to it."""
+    """Pressure at which w = v to the last digits, from one of `pressure_at`: those of stiff oil, which is
+    nearly linear, are that already."""
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)[0]
+    if holds(less(MIDDLE, p)):
+        return p
     w, beta = volume_and_stiffness(fluid, p)
     return p + (w - v) * beta / w
 

@@ -52,3 +52,16 @@ def slewed(P, held, u, h):
     beyond = less(way, abs(far))
     there = select(beyond, held + np.copysign(way, far), u)
     return there, select(beyond, 0.5 * (held + there), u - 0.5 * far * abs(far) / way)
+
+
+@kernel
+def advance_spool(P, x, rate, held, u, h):
+    """Position, rate and slewed command of the spool after h seconds on the way to the command u.
+
+    A spool with a lag sees the mean of its slewed command; one without is where that is.
+    """
+    there, mean = slewed(P, held, u, h)
+    if P[at.SPOOL_FREQUENCY] <= 0.0 and P[at.SPOOL_TIME] <= 0.0:
+        return there, 0.0, there
+    x, rate = move_spool(P, x, rate, mean, h)
+    return x, rate, there

@@ -1,7 +1,7 @@
 """Numbers of a hydraulic supply as kernels see them: one row of parameters and one of state each.
 
-Symbols as in docs/theory/hydraulics.md. Pressures are absolute. Cylinders name their supply by the index of its
-row (column SUPPLY_INDEX of memory.py).
+Symbols as in docs/theory/hydraulics.md. Pressures are absolute. Cylinders name their supply by the index of
+its row (column SUPPLY_INDEX of memory.py).
 """
 
 from __future__ import annotations

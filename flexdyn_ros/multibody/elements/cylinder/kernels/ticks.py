@@ -1,8 +1,8 @@
 """Ticks of cylinders and the supplies that they hang on.
 
 parameters (n PARAMETER_COUNT,), states (n STATE_COUNT,) are rows of memory.py, flat; supplies (m
-SUPPLY_PARAMETER_COUNT,), supply_states (m SUPPLY_STATE_COUNT,) those of supplies.py. Cylinders of an ideal supply
-move by themselves; those of a pump together, through its line (circuit.py).
+SUPPLY_PARAMETER_COUNT,), supply_states (m SUPPLY_STATE_COUNT,) those of supplies.py. Cylinders of an ideal
+supply move by themselves; those of a pump together, through its line (circuit.py).
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from .cylinder import FINEST, MOST_ATTEMPTS, oil_in, powers, volumes
 from .forces import bend_bristles, command_valve, flag, report_leg, settle_pressures, tick_leg
 from .oil import energies, fluid_of, polished, volume_and_stiffness
 from .pumps import fluid_of_supply, line_oil, line_pressure
-from .spool import move_spool, slewed
+from .spool import advance_spool
 
 # ---- one pump ----
 
 
 @kernel
 def open_line(S, Y):
-    """The line as the tuple (s, p, w, beta, dp/ds, swivel), from its row of state; oil that is not known becomes
-    that of the pressure."""
+    """The line as the tuple (s, p, w, beta, dp/ds, swivel), from its row of state; oil that is not known
+    becomes that of the pressure."""
     if not Y[of.OIL_LINE] > 0.0:
         Y[of.OIL_LINE] = line_oil(S, Y[of.PRESSURE])
     p, w, beta, slope = line_pressure(S, Y[of.OIL_LINE], Y[of.PRESSURE])
@@ -86,8 +86,7 @@ def move_spools(parameters, states, work, index, h):
         if hangs(P, index):
             C = window(work, i * CIRCUIT_WORK, CIRCUIT_WORK)
             u = states[i * at.STATE_COUNT + at.VALVE_COMMAND]
-            C[NEXT_HELD], mean = slewed(P, C[HELD], u, h)
-            C[NEXT_X], C[NEXT_RATE] = move_spool(P, C[X], C[RATE], mean, h)
+            C[NEXT_X], C[NEXT_RATE], C[NEXT_HELD] = advance_spool(P, C[X], C[RATE], C[HELD], u, h)
 
 
 @kernel
@@ -111,7 +110,14 @@ def keep_step(parameters, work, index):
     for i in range(parameters.size // at.PARAMETER_COUNT):
         if hangs(window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT), index):
             C = window(work, i * CIRCUIT_WORK, CIRCUIT_WORK)
-            C[S_1], C[S_2], C[P_1], C[P_2], C[BETA_1], C[BETA_2] = C[N_1], C[N_2], C[Q_1], C[Q_2], C[B_1], C[B_2]
+            C[S_1], C[S_2], C[P_1], C[P_2], C[BETA_1], C[BETA_2] = (
+                C[N_1],
+                C[N_2],
+                C[Q_1],
+                C[Q_2],
+                C[B_1],
+                C[B_2],
+            )
             C[X], C[RATE], C[HELD] = C[NEXT_X], C[NEXT_RATE], C[NEXT_HELD]
 
 
@@ -136,8 +142,9 @@ def close_cylinders(parameters, states, work, index, motion, dt):
 def advance_circuit(parameters, S, states, Y, work, index, motion, dt):
     """Oil, pressures and spools of the cylinders on a pump, its line and its swivel over a tick.
 
-    motion : lengths, rates, accelerations (n,) of the cylinders; they move as lengths + rates t + accelerations
-    t^2/2. Returns the number of sub-steps tried and 1 if one was forced, else 0; never more than 160 + 64.
+    motion : lengths, rates, accelerations (n,) of the cylinders; they move as lengths + rates t +
+    accelerations t^2/2. Returns the number of sub-steps tried and 1 if one was forced, else 0; never more
+    than 160 + 64.
     """
     fluid = fluid_of_supply(S)
     line = open_line(S, Y)
@@ -262,8 +269,8 @@ def is_finite(parameters, states, Y, index):
 
 @kernel
 def tick_supplies(parameters, pumps, states, supply_states, work, motion, commands, modes, dt):
-    """One tick of all cylinders on all supplies; returns the number of supplies whose states would not be finite:
-    they and their cylinders keep theirs, with FAULT.
+    """One tick of all cylinders on all supplies; returns the number of supplies whose states would not be
+    finite: they and their cylinders keep theirs, with FAULT.
 
     pumps : rows of parameters of the supplies; motion : lengths, rates, accelerations (n,) of the cylinders;
     commands (n,), modes (n,) as VALVE, FORCE_COMMAND of memory.py; work (`work_size`,).
