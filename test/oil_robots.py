@@ -28,15 +28,16 @@ def hanging(
     supply: str = 'pressure="160e5"',
     second_mass: float | None = None,
 ) -> str:
-    """A load on a slide along z that a cylinder carries, its piston 0.17 m out where the slide is at zero; with a
-    second mass another one beside it, on the same supply."""
+    """A load on a slide along z that a cylinder carries, its piston 0.17 m out where the slide is at zero;
+    with a second mass another one beside it, on the same supply."""
     names = {"load": ("slide", "lift", mass)}
     if second_mass is not None:
         names["second_load"] = "second_slide", "second_lift", second_mass
     bodies = "".join(_SLIDE.format(link=link, joint=joint, mass=m) for link, (joint, _, m) in names.items())
     oil = f'<hydraulics supply="oil">{_CYLINDER.format(valve=valve)}{in_cylinder}</hydraulics>'
     cylinders = "".join(
-        f'<cylinder name="{name}" base="base" end="{link}" minimum_length="0.83" stroke="0.4">{oil}</cylinder>'
+        f'<cylinder name="{name}" base="base" end="{link}" minimum_length="0.83" stroke="0.4">{oil}'
+        "</cylinder>"
         for link, (_, name, _) in names.items()
     )
     return f"""<robot name="hanging">

@@ -68,7 +68,7 @@ def test_pressures_over_the_work_space(load):
 
 
 def oil_springs(robot, q: np.ndarray) -> np.ndarray:
-    """K (nv, nv) of the oil between shut valves by beta A^2/V of both chambers, along differences of lengths."""
+    """K (nv, nv) of the oil between shut valves: beta A^2/V of both chambers, by differences of lengths."""
     h, still = robot.hydraulics, np.zeros(robot.nv)
     states = robot.rest_states(q).tolist()
     value = dict(zip([state.name for state in robot.element_states], states, strict=True))
@@ -161,7 +161,8 @@ def test_lowering_cavitates_without_counterbalance_valves_only(load):
 
 def test_a_lowered_boom_moves_as_fast_as_its_oil_comes_in():
     robot = loaded(500)
-    run = flexdyn_ros.simulate(robot, 1.5, at_rest(robot, lift=0.6, fold=-0.5), control=ramped(-0.4), dt=1e-3)
+    q = at_rest(robot, lift=0.6, fold=-0.5)
+    run = flexdyn_ros.simulate(robot, 1.5, q, control=ramped(-0.4), dt=1e-3)
     ring = 0.25 * np.pi * (0.1**2 - 0.063**2)
     rate = robot.cylinder_states(run.q[700:1500], run.v[700:1500]).rate[:, 0].mean()
     # 54 l/min at the full opening, whatever the load
@@ -173,7 +174,7 @@ def test_it_holds_its_load_while_others_move():
     q = at_rest(robot, lift=0.3, fold=-0.6)
     run = flexdyn_ros.simulate(
         robot, 3.0, q, dt=1e-3,
-        control=lambda t, q, v: {"fold_cylinder/valve": -0.3 * np.interp(t, [0.0, 0.5, 1.5, 2.0], [0, 1, 1, 0])},
+        control=lambda t, q, v: {"fold_cylinder/valve": -0.3 * np.interp(t, [0, 0.5, 1.5, 2], [0, 1, 1, 0])},
     )  # fmt: skip
     assert run["fold"][-1] - run["fold"][0] > 0.1
     assert abs(run["lift"][-1] - run["lift"][0]) < 0.01

@@ -299,12 +299,12 @@ HOLDING = (
 )
 #: 1,200 kg lowered by a valve whose rod edges are narrow
 LOWERED = {"mass": 1200.0, "valve": 'time_constant="1e-4" flow_ratio="0.15"'}
-SENSING = (
-    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" margin="20e5" '
-    'maximum_pressure="250e5"/>'
+SENSING_PUMP = (
+    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" '
+    'margin="20e5" maximum_pressure="250e5"/>'
 )
 SHARED = {
-    "mass": 20e3 / 9.81, "second_mass": 5e3 / 9.81, "supply": "", "in_supply": SENSING,
+    "mass": 20e3 / 9.81, "second_mass": 5e3 / 9.81, "supply": "", "in_supply": SENSING_PUMP,
     "valve": 'time_constant="1e-3" compensation="15e5"',
 }  # fmt: skip
 STEADY = [
@@ -354,7 +354,7 @@ def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
     (doubt,) = flexdyn_ros.check(hanging(**LOWERED)).warnings
     assert "lift: gravity overruns it at zero" in doubt
     assert "<counterbalance port='bore'>" in doubt
-    # flows of both edges and forces, solved for the speed: A1 (p_t + (A1 s/K)^2) - A2 (p_s - (A2 s/.15 K)^2) = L
+    # flows of both edges and forces: A1 (p_t + (A1 s/K)^2) - A2 (p_s - (A2 s/.15 K)^2) = L gives the speed s
     area, ring = 0.25 * np.pi * 0.05**2, 0.25 * np.pi * (0.05**2 - 0.036**2)
     load = 1200 * 9.81 + (area - ring) * 101325.0
     wide, narrow = (area / K) ** 2, (ring / (0.15 * K)) ** 2

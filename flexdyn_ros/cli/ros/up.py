@@ -114,9 +114,10 @@ def up(
     description = loaded.description
     if hydraulics is not None and loaded.hydraulics is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
-    if hydraulics is not None and not loaded.legs:
+    if hydraulics is Cylinders.EXTERNAL and not loaded.legs:
         raise typer.BadParameter(
-            f"cylinders of '{description.name}' take forces over ROS, their oil has no nodes yet; expected a platform",
+            f"external is for platforms; the cylinders of '{description.name}' act in the simulator: expected "
+            "fused or none",
             param_hint="--hydraulics",
         )
     leader = _controller(controller, description, no_server)

@@ -156,8 +156,8 @@ def rest_of(robot: Robot) -> Moment:
 
 
 def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
-    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame or cylinder that they
-    are written at; {} where there are none."""
+    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame or cylinder that
+    they are written at; {} where there are none."""
     if robot.hydraulics is not None:
         return _of_legs(robot, now) if robot.legs else _of_cylinders(robot, now)
     if robot.pressure_areas is None:

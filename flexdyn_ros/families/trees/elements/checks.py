@@ -39,8 +39,8 @@ BAR, LITRES_A_MINUTE = 1e5, 1e-3 / 60.0
 def findings_of_oil(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes on cylinders that oil drives, where all coordinates are zero.
 
-    Warnings: forces that no pressure of the supply gives; cylinders that gravity overruns. Notes: the pressures
-    that hold the robot with shut valves, and flows of pumps beside those of the valves.
+    Warnings: forces that no pressure of the supply gives; cylinders that gravity overruns. Notes: the
+    pressures that hold the robot with shut valves, and flows of pumps beside those of the valves.
     """
     h = robot.hydraulics
     if h is None:
@@ -102,22 +102,22 @@ def _flow_of_pump(circuit: Circuit) -> list[str]:
 
 
 _COLUMNS = (
-    "bore_area", "rod_area", "valve_bore", "valve_rod", "supply", "tank", "atmosphere", "coulomb", "compensation",
-    "counterbalance_bore", "counterbalance_rod",
+    "bore_area", "rod_area", "valve_bore", "valve_rod", "supply", "tank", "atmosphere", "coulomb",
+    "compensation", "counterbalance_bore", "counterbalance_rod",
 )  # fmt: skip
 
 
 def feed_of_overrun(column: dict[str, float], force: float) -> float | None:
-    """Pressure of the chamber that is fed while a load moves the rod its way, steadily [Pa]; None where it is at
-    least that of the tank, or a counterbalance valve holds the load.
+    """Pressure of the chamber that is fed while a load moves the rod its way, steadily [Pa]; None where it is
+    at least that of the tank, or a counterbalance valve holds the load.
 
-    With h the chamber that holds the load, f the other one, s the speed by the opening x of the valve, L the load
-    by which h is pressed, less Coulomb friction (Merritt 1967, flows of both edges, K sqrt(drop)):
+    With h the chamber that holds the load, f the other one, s the speed by the opening x of the valve, L the
+    load by which h is pressed, less Coulomb friction (Merritt 1967, flows of both edges, K sqrt(drop)):
 
         p_h = p_t + (A_h s/K_h)^2,   p_f = p_s - (A_f s/K_f)^2,   A_h p_h - A_f p_f = L
 
-    gives s^2 = (L - A_h p_t + A_f p_s)/(A_h^3/K_h^2 + A_f^3/K_f^2), whatever x is. A compensator, or load sensing,
-    bounds the drop of the edge from the supply, and so s; then p_f follows from the last equation.
+    gives s^2 = (L - A_h p_t + A_f p_s)/(A_h^3/K_h^2 + A_f^3/K_f^2), whatever x is. A compensator, or load
+    sensing, bounds the drop of the edge from the supply, and so s; then p_f follows from the last equation.
 
     Parameters
     ----------
