@@ -10,7 +10,8 @@ Calls alternate, so that whatever else the machine does meets both alike.
 --behind-long-requests: the same call, due every 10 ms whether or not the one before has been answered, while
 another process asks for the largest answers that the server makes (mass matrices, frames, deflections and a
 simulation), energies of 200 states with static deflections, and modes, all the time; each kind must be
-answered by the end. Latency counts from when a call is due. --quick runs both parts, and asks for a twentieth.
+answered by the end. Latency counts from when a call is due. --quick runs both parts, and its long requests
+ask for a twentieth.
 """
 
 from __future__ import annotations

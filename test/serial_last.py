@@ -1,5 +1,4 @@
-"""Sharing tests between processes: a file goes to one of them, long files first; real-time tests come last and
-alone."""
+"""Sharing tests between processes: long files go first, real-time tests last and alone."""
 
 from __future__ import annotations
 
