@@ -116,7 +116,7 @@ def up(
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
     if hydraulics is Cylinders.EXTERNAL and not loaded.legs:
         raise typer.BadParameter(
-            f"external is for platforms; the cylinders of '{description.name}' act in the simulator: expected "
+            f"external is for platforms; those of '{description.name}' act in the simulator: expected "
             "fused or none",
             param_hint="--hydraulics",
         )
