@@ -23,8 +23,8 @@ from . import memory as at
 
 #: pressure of a void in oil without air [Pa]
 VOID_PRESSURE = 100.0
-#: rounds of `pressure_at` that are enough from any start to any end within 50 Pa to 600 bar: with USUAL shares
-#: of air, and with any
+#: rounds of `pressure_at` that are enough from any start to any end within 50 Pa to 600 bar: with USUAL
+#: shares of air, and with any
 USUAL_ROUNDS, ROUNDS = 5, 8
 USUAL = (4e-4, 6e-2)
 #: last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of its
