@@ -94,6 +94,8 @@ class Elements(Layer):
 
     def _find_oil(self) -> Oil | None:
         description = self.functions.description
+        if "supply" not in description.extras and not any(getattr(e.record, "hydraulics", None) for e in self.elements):
+            return None
         circuits = circuits_of(description)
         if not self.functions.changes:
             self.functions.warnings += unused_supplies(description)

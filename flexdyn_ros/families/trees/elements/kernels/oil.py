@@ -19,6 +19,7 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force
 from flexdyn_ros.multibody.elements.cylinder.kernels.stages import (
     FIRST_HALF,
@@ -137,7 +138,8 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
         begin[STEP], begin[NEXT_HALF] = h, FIRST_HALF
         return 0
     motion = (length, rate, acceleration)
-    faults = tick_supplies(parameters, pumps, states, lines, room, motion, command, meant, h)
+    follow = 1.0 if begin[cylinder.IS_STAGGERED] == STAGGERED else min(FOLLOW * h, 1.0)
+    faults = tick_supplies(parameters, pumps, states, lines, room, motion, command, meant, h, follow)
     begin[cylinder.FAULTS] += faults
     for i in range(n):
         force = states[cylinder.STATE_COUNT * i + cylinder.FORCE]

@@ -23,10 +23,13 @@ from . import memory as at
 
 #: pressure of a void in oil without air [Pa]
 VOID_PRESSURE = 100.0
-#: most rounds of `pressure_at`, which 50 Pa to 600 bar and air from 5e-4 to 5e-2 need from any start; and
-#: the last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of
-#: its square outside
-ROUNDS, CLOSE, CLOSER = 8, 1e-4, 1e-6
+#: rounds of `pressure_at` that are enough from any start to any end within 50 Pa to 600 bar: with USUAL
+#: shares of air, and with any
+USUAL_ROUNDS, ROUNDS = 5, 8
+USUAL = (4e-4, 6e-2)
+#: last change of p, as a part of it, that leaves an error of its third power within a sub-step, and of its
+#: square outside
+CLOSE, CLOSER = 1e-4, 1e-6
 #: pressure where gas and liquid are told apart in a first guess [Pa]
 MIDDLE = 1e6
 
@@ -145,7 +148,8 @@ def pressure_at(fluid, v, p, w, beta):
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)
     p = guessed(fluid, v, p, w, beta)
-    for _ in range(ROUNDS):
+    rounds = USUAL_ROUNDS if USUAL[0] <= fluid[1] <= USUAL[1] else ROUNDS
+    for _ in range(rounds):
         w, beta, bend = curved_volume(fluid, p)
         change = (w - v) * beta / w
         # Halley's share, within what it may be near the solution
