@@ -103,5 +103,5 @@ def test_valves_of_a_tree_open_from_rest_and_its_oil_holds_a_new_payload():
     drive.set_target(0, 0.0)
     drive.set_payload(200.0)
     forces = [drive.advance(0.05)[2][robot.nv] for _ in range(40)]
-    # 200 kg 7 m out, on a lever of 0.52 m
+    # 200 kg 7 m out, on a lever of 0.61 m: 22 kN more
     assert np.mean(forces[20:]) > 1.3 * force
