@@ -21,13 +21,12 @@ __all__ = ["CylinderMemory", "OilAccount"]
 class OilAccount(NamedTuple):
     """Energies of all oil since a simulation began [J]: pump_work = piston_work + loss + what is stored more.
 
-    stored : elastic energy of the oil in chambers and lines, and of accumulators, now pump_work : enthalpy of
-    the oil that the pumps gave, less their own leakage; of supplies of constant pressure
-        that of all that left them
-    piston_work : of the pressures over that of the atmosphere, on the pistons; friction and stops are not in
-    it loss : enthalpy lost at edges, valves and leaks, and with what relief valves let go; oil that reaches
-    the tank
-        is lost
+    stored : elastic energy of the oil in chambers and lines, and of accumulators, now
+    pump_work : enthalpy of the oil that the pumps gave, less their own leakage; of supplies of constant
+        pressure that of all that left them
+    piston_work : of the pressures over that of the atmosphere, on the pistons, without friction and stops
+    loss : enthalpy lost at edges, valves and leaks, and with what relief valves let go; oil that reaches the
+        tank is lost
     """
 
     stored: float

@@ -41,7 +41,7 @@ from .ticks import open_line
 #: of a cylinder: oil where the step begins, after the whole step, after half of it; spool, its rate and held
 #: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the
 #: oil, inverse and column of the elimination; stroke (whole step, half) and energies (from the supply, of the
-#: piston, lost) that the stages reach; slopes of the pressures by oil and stroke, and of the drawn oil by them
+#: piston, lost) that the stages reach; slopes of the pressures by oil and stroke, of the drawn oil by them
 (
     START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1,
     P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST, S_1, S_2,
