@@ -10,7 +10,8 @@ Calls alternate, so that whatever else the machine does meets both alike.
 --behind-long-requests: the same call, due every 10 ms whether or not the one before has been answered, while
 another process asks for the largest answers that the server makes (mass matrices, frames, deflections and a
 simulation), energies of 200 states with static deflections, and modes, all the time; each kind must be
-answered by the end. Latency counts from when a call is due. --quick runs both parts.
+answered by the end. Latency counts from when a call is due. --quick runs both parts, and its long requests
+ask for a twentieth.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER, POSE,
 from flexdyn_ros.nodes.dynamics_server.services import STATIONS
 robot = flexdyn_ros.load("{robot}")
 rigid = [c.name for c in robot.coordinates if "/" not in c.name]
-n = 200
+n = 200 // {share}
 q, v = array("d", robot.neutral().tolist()), array("d", bytes(8 * n * robot.nv))
 some = array("d", [q[robot.q_names.index(name)] for name in rigid]) * n
 requests = {{
@@ -79,7 +80,7 @@ for name, kind, width, fields in (
     ("frames", srv.Frames, POSE, {{"frames": [robot.frame_names[-1]]}}),
     ("deflections", srv.Deflections, STATION * STATIONS * len(robot.deflections(robot.neutral())), {{}}),
 ):
-    samples = LARGEST_ANSWER // width
+    samples = LARGEST_ANSWER // width // {share}
     requests[name], kinds[name] = kind.Request(samples=samples, positions=q * samples, **fields), kind
 if hasattr(os, "SCHED_IDLE"):
     # it converts answers of tens of megabytes: what the server leaves idle is the caller's
@@ -91,7 +92,7 @@ clients = {{name: node.create_client(kind, "/dynamics_server/" + name) for name,
 for client in clients.values():
     client.wait_for_service()
 runs.wait_for_server()
-longest = 1e-3 * (LARGEST_ANSWER // (1 + robot.nq + robot.nv) - 2)
+longest = 1e-3 * (LARGEST_ANSWER // (1 + robot.nq + robot.nv) // {share} - 2)
 def run():
     def answered(future):
         result = future.result().result
@@ -202,7 +203,7 @@ def behind_long_requests(arguments: argparse.Namespace) -> int:
     try:
         with Caller(robot) as caller:
             figures["alone"] = latencies(caller, arguments.calls)
-            long = [sys.executable, "-c", LONG.format(robot=name)]
+            long = [sys.executable, "-c", LONG.format(robot=name, share=20 if arguments.quick else 1)]
             processes.append(subprocess.Popen(long, stdout=subprocess.PIPE, text=True))
             while "asked" not in processes[-1].stdout.readline():
                 pass

@@ -125,8 +125,9 @@ class Client:
             return self.send(kind, name, request, patience)
         if is_first:
             self._clients[name] = self.node.create_client(kind, name)
-            assert self._clients[name].wait_for_service(patience), f"no service {name}:\n{_latest()}"
-            self._executor.spin_until_future_complete(self._nothing, 0.3)
+            # rclpy's own wait for a service looks every quarter of a second
+            self.until(self._clients[name].service_is_ready, f"no service {name}", patience)
+            self._executor.spin_until_future_complete(self._nothing, 0.15)
         for wait in (5.0, 15.0, patience) if is_first else (patience,):
             future = self._clients[name].call_async(request)
             self._executor.spin_until_future_complete(future, wait)

@@ -1,4 +1,4 @@
-"""Sharing tests between processes: a file goes to one of them, real-time tests come last and alone."""
+"""Sharing tests between processes: long files go first, real-time tests last and alone."""
 
 from __future__ import annotations
 
@@ -9,17 +9,44 @@ from xdist.scheduler import LoadFileScheduling
 
 #: `pytest.mark.realtime`, as a mark of one test or of the whole file
 _MARK = re.compile(r"\bmark\.realtime\b")
+#: files of more than some twenty seconds on one core: they are begun first (a new one needs no line here)
+LONGEST = (
+    "test/test_benchmarks.py",
+    "test/identification/test_coverage.py",
+    "test/view/test_browser_scene.py",
+    "test/test_docs.py",
+    "test/nodes/test_processes.py",
+    "test/view/test_browser_links.py",
+    "test/test_examples.py",
+    "test/test_notebooks.py",
+    "test/families/trees/test_flexible_robot.py",
+    "test/export/test_native.py",
+    "test/studies/test_engine.py",
+    "test/identification/test_fit_output.py",
+    "test/nodes/test_executor.py",
+    "test/nodes/test_bending_control.py",
+    "test/export/test_fmu.py",
+    "test/nodes/test_controllers.py",
+    "test/nodes/test_mobile_processes.py",
+    "test/nodes/test_long_requests.py",
+    "test/nodes/test_chaos_lockstep.py",
+    "test/derivation/test_derive.py",
+)
 
 
 class SerialLast(LoadFileScheduling):
     """As `--dist loadfile`, but files with a test marked `realtime` are kept back until all others are done.
 
-    One process then runs them, while the others have ended.
+    One process then runs them, while the others have ended. The files LONGEST go first, so that no process is
+    left alone with one; then those with the most tests.
     """
+
+    longest = LONGEST
 
     def __init__(self, config, log=None) -> None:
         super().__init__(config, log)
         self._is_kept = cache(self._is_kept)  # asked after every test
+        self._in_order = False
 
     def _is_kept(self, scope: str) -> bool:
         path = self.config.rootpath / scope
@@ -32,6 +59,11 @@ class SerialLast(LoadFileScheduling):
         return bool(self.workqueue) and self._is_kept(next(iter(self.workqueue)))
 
     def _assign_work_unit(self, node) -> None:
+        if not self._in_order:
+            self._in_order = True
+            for scope in reversed(self.longest):
+                if scope in self.workqueue:
+                    self.workqueue.move_to_end(scope, last=False)
         if self._only_kept_are_left():
             self._wind_down()
         elif self.workqueue:

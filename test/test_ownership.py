@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -112,37 +113,54 @@ class Command:
         return os.system, (f"touch {self.marker}",)
 
 
-def kernels_of_others(tmp_path, change):
+TOY = """from numba import njit
+from flexdyn_ros.numerics.compiling.cache import keep, our_cache
+def twice(x):
+    return 2.0 * x
+keep(twice)
+with our_cache():
+    twice = njit(cache=True)(twice)
+    print(twice(21.0))
+"""
+
+
+def run_toy(folder):
+    """A program in a folder, its kernels in the folder below."""
+    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, "-c", "import toy"],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True, text=True, timeout=300, check=True, cwd=folder,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def compiled_toy(tmp_path_factory):
+    """A program and its kernels, as its first run leaves them."""
+    folder = tmp_path_factory.mktemp("toy")
+    (folder / "toy.py").write_text(TOY)
+    make(folder / "kernels", 0o700)
+    assert run_toy(folder).stdout == "42.0\n"
+    return folder
+
+
+def kernels_of_others(compiled_toy, tmp_path, change):
     """The result of a program whose kernels lie in a folder that has been changed, and what it said."""
-    (tmp_path / "toy.py").write_text(
-        "from numba import njit\nfrom flexdyn_ros.numerics.compiling.cache import keep, our_cache\n"
-        "def twice(x):\n    return 2.0 * x\nkeep(twice)\n"
-        "with our_cache():\n    twice = njit(cache=True)(twice)\n    print(twice(21.0))\n"
-    )
-    folder = make(tmp_path / "kernels", 0o700)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(tmp_path)}
-
-    def run():
-        command = [sys.executable, "-c", "import toy"]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path
-        )
-
-    run()
-    indexes = list(folder.rglob("*.nbi"))
+    shutil.copytree(compiled_toy, tmp_path, dirs_exist_ok=True)
+    indexes = list((tmp_path / "kernels").rglob("*.nbi"))
     assert indexes
     marker = tmp_path / "marker"
     for index in indexes:
         index.write_bytes(pickle.dumps(Command(marker)))
         change(index)
-    done = run()
+    done = run_toy(tmp_path)
     assert done.stdout == "42.0\n"
     return marker.exists(), done.stderr
 
 
-def test_an_index_of_kernels_in_a_folder_of_this_user_is_read(tmp_path):
+def test_an_index_of_kernels_in_a_folder_of_this_user_is_read(compiled_toy, tmp_path):
     """So that the tests below see what they are about."""
-    assert kernels_of_others(tmp_path, lambda index: None)[0]
+    assert kernels_of_others(compiled_toy, tmp_path, lambda index: None)[0]
 
 
 CHANGES = {
@@ -159,16 +177,16 @@ OWNERS = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_an_index_of_kernels_that_others_could_write_is_not_unpickled(tmp_path, name):
-    ran, said = kernels_of_others(tmp_path, CHANGES[name])
+def test_an_index_of_kernels_that_others_could_write_is_not_unpickled(compiled_toy, tmp_path, name):
+    ran, said = kernels_of_others(compiled_toy, tmp_path, CHANGES[name])
     assert not ran
     assert "compiled in every process" in said
 
 
 @AS_ROOT
 @pytest.mark.parametrize("name", OWNERS)
-def test_an_index_of_kernels_of_another_user_is_not_unpickled(tmp_path, name):
-    ran, said = kernels_of_others(tmp_path, OWNERS[name])
+def test_an_index_of_kernels_of_another_user_is_not_unpickled(compiled_toy, tmp_path, name):
+    ran, said = kernels_of_others(compiled_toy, tmp_path, OWNERS[name])
     assert not ran
     assert f"belongs to user {NOBODY}" in said
 

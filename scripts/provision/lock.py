@@ -23,7 +23,7 @@ class Lock:
     """
 
     def __init__(self, path: Path, holder: str) -> None:
-        self.path, self._holder, self._file = path, holder, -1
+        self.path, self.holder, self._file = path, holder, -1
         self._steps: dict[str, str] = {}
         self._since = 0.0
         self._told, self._when = "", 0.0
@@ -56,7 +56,7 @@ class Lock:
             self._since = time.time()
         self._steps[step] = words
         text = " | ".join(filter(None, self._steps.values()))
-        content = f"{os.getpid()}\n{self._holder}\n{text}\n{self._since:.0f}\n".encode()
+        content = f"{os.getpid()}\n{self.holder}\n{text}\n{self._since:.0f}\n".encode()
         os.pwrite(self._file, content, 0)
         os.ftruncate(self._file, len(content))
 

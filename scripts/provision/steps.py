@@ -54,9 +54,9 @@ class Recipe:
         self.lock = lock
         self.python = str(environment.python)
 
-    def step(self, name: str, key: str, commands, **options) -> Step:
+    def step(self, name: str, key: str, commands, lock: Lock | None = None, **options) -> Step:
         """A step of this environment; its key depends on the Python and on the folder too."""
-        return Step(name, self.environment.stamps / name, key, commands, self.lock, **options)
+        return Step(name, self.environment.stamps / name, key, commands, lock or self.lock, **options)
 
     def venv(self) -> Step:
         key = f"{self.environment.venv} of {self.environment.maker}, home {self.environment.home}"
@@ -88,6 +88,11 @@ class Recipe:
 class Wheels(Recipe):
     """No ROS 2 installation: its wheels, and the interfaces compiled into the virtual environment."""
 
+    def __init__(self, environment: Environment, lock: Lock) -> None:
+        super().__init__(environment, lock)
+        # an installation writes flexdyn_ros.egg-info, which all environments of the repository have in common
+        self.package_lock = Lock(environment.root / "build" / "package.lock", lock.holder)
+
     def steps(self) -> list[Step]:
         hashed, version = self.environment.hash_of, self.environment.version
         lists = {
@@ -111,7 +116,7 @@ class Wheels(Recipe):
                 self.step(name, fallback, partial(self.build_fallback, name), after=("packages",))
                 for name in FALLBACKS
             ),
-            self.step("package", package, self.install_package, after=("packages",)),
+            self.step("package", package, self.install_package, self.package_lock, after=("packages",)),
             self.step("bytecode", written, self.write_bytecode, after=("package", "interfaces", *FALLBACKS)),
             # the library's own once more: all versions have to agree; not while messages are compiled, for
             # the lark of FMPy takes the place of the lark-parser that their generators import

@@ -1,4 +1,4 @@
-"""Tests in real time run last and alone where processes share the tests."""
+"""Where processes share the tests, long files run first, and tests in real time last and alone."""
 
 import os
 import subprocess
@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 TEST = Path(__file__).parents[1]
+pytest.importorskip("xdist")
+
+from serial_last import LONGEST  # noqa: E402
+
 CONFTEST = """
 def pytest_xdist_make_scheduler(config, log):
     from serial_last import SerialLast
+    SerialLast.longest = ("test_none.py", "test_ordinary_3.py", "test_ordinary_1.py")
     return SerialLast(config, log)
 """
 #: writes when it began and when it ended
@@ -22,20 +27,22 @@ def test_it(number):
     begin = time.monotonic()
     time.sleep(0.03)
     with open(os.environ["TIMES"], "a") as file:
-        file.write(f"{name} {{begin}} {{time.monotonic()}}\\n")
+        file.write(f"{name} {file} {{begin}} {{time.monotonic()}}\\n")
 """
 
 
 def times(folder, ordinary, marked):
-    """{kind: [(begin, end)]} of a run of files with so many tests."""
-    pytest.importorskip("xdist")
+    """{kind: [(begin, end, number of the file)]} of a run of files with so many tests."""
     (folder / "conftest.py").write_text(CONFTEST)
     for kind, mark, counts in (
         ("ordinary", "", ordinary),
-        ("alone", "pytestmark = pytest.mark.realtime", marked),
+        # in two words: this file itself is an ordinary one
+        ("alone", "pytestmark = pytest.mark." + "realtime", marked),
     ):
         for i, count in enumerate(counts):
-            (folder / f"test_{kind}_{i}.py").write_text(FILE.format(mark=mark, count=count, name=kind))
+            (folder / f"test_{kind}_{i}.py").write_text(
+                FILE.format(mark=mark, count=count, name=kind, file=i)
+            )
     arguments = (
         f"-q -p xdist -p no:cacheprovider -n 2 --dist loadfile -c {os.devnull} --rootdir {folder} {folder}"
     )
@@ -53,8 +60,8 @@ def times(folder, ordinary, marked):
     assert f"{sum(ordinary) + sum(marked)} passed" in run.stdout.splitlines()[-1]
     found = {"ordinary": [], "alone": []}
     for line in (folder / "times").read_text().splitlines():
-        kind, begin, end = line.split()
-        found[kind].append((float(begin), float(end)))
+        kind, file, begin, end = line.split()
+        found[kind].append((float(begin), float(end), int(file)))
     return found
 
 
@@ -63,6 +70,19 @@ def test_marked_files_run_after_all_others_and_one_at_a_time(ordinary, marked, t
     found = times(tmp_path, ordinary, marked)
     assert len(found["ordinary"]) == sum(ordinary)
     if ordinary:
-        assert min(found["alone"])[0] >= max(end for _, end in found["ordinary"])
+        assert min(found["alone"])[0] >= max(end for _, end, _ in found["ordinary"])
     alone = sorted(found["alone"])
     assert all(after[0] >= before[1] for before, after in zip(alone, alone[1:]))
+
+
+def test_files_that_are_named_go_first_in_their_order(tmp_path):
+    begins = {}
+    for begin, _, file in sorted(times(tmp_path, (3, 1, 4, 1), ())["ordinary"]):
+        begins.setdefault(file, begin)
+    # two processes begin with the first two of them
+    assert max(begins[3], begins[1]) < min(begins[0], begins[2])
+
+
+def test_files_that_go_first_are_there():
+    assert len(set(LONGEST)) == len(LONGEST) > 10
+    assert [name for name in LONGEST if not (TEST.parent / name).is_file()] == []

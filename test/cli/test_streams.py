@@ -77,13 +77,27 @@ def test_a_reader_that_goes_ends_the_command_without_a_word(folder, words):
     assert done.stderr.startswith("rc ")
 
 
-@pytest.mark.parametrize("variables", [ASCII, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}])
+STREAMS = {"ascii": {"PYTHONIOENCODING": "ascii"}, "latin-1": {"PYTHONIOENCODING": "latin-1"}}
+
+
 @pytest.mark.parametrize(
-    "words",
+    ("words", "variables"),
     [
-        "check arm.urdf", "check arm.urdf --json", "simulate arm.urdf --duration 0.01 --csv run.csv",
-        "derive arm.urdf", "derive arm.urdf --as python --method lagrange", "identify arm.urdf --explain",
-        "compile arm.urdf --target c --verbs energy", "check nothing_ä.urdf",
+        *(
+            pytest.param(words, ASCII, id=words)
+            for words in (
+                "check arm.urdf", "check arm.urdf --json", "simulate arm.urdf --duration 0.01 --csv run.csv",
+                "derive arm.urdf", "derive arm.urdf --as python --method lagrange",
+                "identify arm.urdf --explain", "compile arm.urdf --target c --verbs energy",
+                "check nothing_ä.urdf",
+            )
+        ),
+        # only the streams have few characters: a table, plain text, an error
+        *(
+            pytest.param(words, STREAMS[name], id=f"{words}, {name}")
+            for name in STREAMS
+            for words in ("check arm.urdf", "derive arm.urdf", "check nothing_ä.urdf")
+        ),
     ],
 )  # fmt: skip
 def test_characters_that_the_terminal_does_not_have_are_no_error(folder, variables, words):

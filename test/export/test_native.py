@@ -43,23 +43,43 @@ ROBOTS = ("two_link", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """A cache of its own for libraries; the kernels' stays where it is."""
+def caching_in(folder, monkeypatch):
+    """Let libraries be kept in a folder, which is returned; the kernels' cache stays where it is."""
     from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
     kernels = cache_folder()
-    monkeypatch.setattr("flexdyn_ros.export.native.library.cache_folder", lambda: tmp_path / kernels.name)
-    return tmp_path / "native"
+    monkeypatch.setattr("flexdyn_ros.export.native.library.cache_folder", lambda: folder / kernels.name)
+    return folder / "native"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A cache of its own for libraries."""
+    return caching_in(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def specialized(tmp_path_factory):
+    """Of a name: the robot and its specialized one, compiled once for the tests that only ask them."""
+    found, folder = {}, tmp_path_factory.mktemp("libraries")
+
+    def of(name):
+        if name not in found:
+            robot = flexdyn_ros.load(name)
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                libraries = caching_in(folder / name, monkeypatch)
+                found[name] = robot, export.specialized(robot)
+            assert found[name][1] is not robot
+            assert len(list(libraries.glob("*.so"))) == 1
+        return found[name]
+
+    return of
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", ROBOTS)
-def test_verbs_are_the_same(name, cache):
-    robot = flexdyn_ros.load(name)
-    native = export.specialized(robot)
-    assert native is not robot
-    assert len(list(cache.glob("*.so"))) == 1
+def test_verbs_are_the_same(name, specialized):
+    robot, native = specialized(name)
     q, v, a, tau = at_random(robot)
     assert native.inverse_dynamics(q, v, a) == pytest.approx(
         robot.inverse_dynamics(q, v, a), rel=1e-12, abs=1e-12
@@ -81,11 +101,9 @@ def test_verbs_are_the_same(name, cache):
 @pytest.mark.parametrize(
     "name", ["two_link", "canadarm2", "boom_on_cylinder", "mobile_arm", "mobile_arm_spatial", "stewart_1t"]
 )
-def test_wrenches_are_for_the_general_robot(name):
+def test_wrenches_are_for_the_general_robot(name, specialized):
     """Some of these families have no forward dynamics by a recursion."""
-    robot = flexdyn_ros.load(name)
-    native = export.specialized(robot)
-    assert native is not robot
+    robot, native = specialized(name)
     q, v, a, _ = at_random(robot)
     tau, wrench = np.zeros(robot.nu), {robot.frame_names[-1]: np.arange(6.0)}
     for rows in (q, np.array([q, q, q])):
@@ -97,9 +115,8 @@ def test_wrenches_are_for_the_general_robot(name):
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["seven_joint_arm", "flexible_two_link", "soft_arm", "stewart_1t"])
-def test_batches_of_any_length(name):
-    robot = flexdyn_ros.load(name)
-    native = export.specialized(robot)
+def test_batches_of_any_length(name, specialized):
+    robot, native = specialized(name)
     for count in (1, 7, 8, 21):
         q, v, a, tau = (
             np.array(x) for x in zip(*(at_random(robot, seed) for seed in range(count)), strict=True)
@@ -141,8 +158,8 @@ def test_functions_of_lanes(compiler, tmp_path):
 
 
 @needs_compiler
-def test_bad_states_are_refused_as_before():
-    native = export.specialized(flexdyn_ros.load("stewart_1t"))
+def test_bad_states_are_refused_as_before(specialized):
+    _, native = specialized("stewart_1t")
     q, v, a, tau = at_random(native)
     with pytest.raises(DimensionError):
         native.inverse_dynamics(q[:3], v, a)
@@ -153,9 +170,9 @@ def test_bad_states_are_refused_as_before():
 
 
 @needs_compiler
-def test_it_pickles_and_simulates():
-    robot = flexdyn_ros.load("two_link")
-    native = pickle.loads(pickle.dumps(export.specialized(robot)))
+def test_it_pickles_and_simulates(specialized):
+    robot, native = specialized("two_link")
+    native = pickle.loads(pickle.dumps(native))
     assert native.functions.origin is not None
     found = flexdyn_ros.simulate(native, 0.1, dt=1e-3)
     assert found.q == pytest.approx(flexdyn_ros.simulate(robot, 0.1, dt=1e-3).q, rel=1e-9, abs=1e-12)
@@ -164,9 +181,8 @@ def test_it_pickles_and_simulates():
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["flexible_two_link", "soft_arm"])
-def test_steps_are_the_same(name):
-    robot = flexdyn_ros.load(name)
-    native = export.specialized(robot)
+def test_steps_are_the_same(name, specialized):
+    robot, native = specialized(name)
     q, v, _, tau = at_random(robot)
     plain, fast = (Stepper(r, 1e-3, q0=q, v0=v) for r in (robot, native))
     for stepper in (plain, fast):
@@ -184,17 +200,16 @@ def test_steps_are_the_same(name):
 
 
 @needs_compiler
-def test_it_is_exported_as_the_robot_that_it_was(tmp_path):
-    robot = flexdyn_ros.load("flexible_two_link")
-    for k, one in enumerate((robot, export.specialized(robot))):
+def test_it_is_exported_as_the_robot_that_it_was(tmp_path, specialized):
+    for k, one in enumerate(specialized("flexible_two_link")):
         export.c(one, tmp_path / str(k))
     name = "flexible_two_link.c"
     assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
 
 
 @needs_compiler
-def test_robots_made_from_it_are_ordinary_ones():
-    native = export.specialized(flexdyn_ros.load("two_link"))
+def test_robots_made_from_it_are_ordinary_ones(specialized):
+    _, native = specialized("two_link")
     loaded = native.with_payload("tool0" if "tool0" in native.frame_names else native.frame_names[-1], 1.0)
     assert loaded.functions.origin is None
     assert loaded.mass == pytest.approx(native.mass + 1.0)

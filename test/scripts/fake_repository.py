@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,3 +119,18 @@ def is_alive(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def until(condition, patience=30.0):
+    """Wait for a condition; AssertionError if it never holds."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def at_the_gate(repository, script, *arguments, **variables):
+    """A script that has come to the command which waits."""
+    process = repository.start(script, *arguments, **variables)
+    until(lambda: repository.waiting() is not None)
+    return process

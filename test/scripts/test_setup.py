@@ -14,30 +14,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fake_repository import FakeRepository, is_alive
-
-pytestmark = pytest.mark.realtime
+from fake_repository import FakeRepository, at_the_gate, is_alive, until
 
 
 @pytest.fixture
 def repository(tmp_path):
     (tmp_path / "home").mkdir()
     return FakeRepository(tmp_path / "flexdyn", tmp_path / "home")
-
-
-def until(condition, patience=30.0):
-    """Wait for a condition; AssertionError if it never holds."""
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def at_the_gate(repository, script, *arguments, **variables):
-    """A script that has come to the command which waits."""
-    process = repository.start(script, *arguments, **variables)
-    until(lambda: repository.waiting() is not None)
-    return process
 
 
 def finish(repository, process):
@@ -164,19 +147,6 @@ def test_nothing_is_said_where_nothing_is_to_be_done(repository):
     assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
 
 
-def test_a_quiet_set_up_tells_of_a_first_compile_on_standard_error_only(repository):
-    repository.run("setup", "--test")
-    (repository.folder / "flexdyn_ros" / "numerics" / "c.py").write_text("c = 1\n")
-    process = at_the_gate(repository, "run", "echo", "hello", FAKE_WAITS="compiling.warmup")
-    began = time.monotonic()
-    assert process.stderr.readline() == "setup: kernels ...\n"
-    assert 1.0 < time.monotonic() - began < 10.0
-    repository.open_gate()
-    output, errors = process.communicate(timeout=30)
-    assert output == "hello\n"
-    assert [line.split(" (")[0] for line in errors.splitlines()][-1] == "setup: ready"
-
-
 def test_a_terminal_shows_step_and_count_as_they_go_on(repository):
     ours, theirs = pty.openpty()
     pid = os.fork()
@@ -201,35 +171,6 @@ def test_a_terminal_shows_step_and_count_as_they_go_on(repository):
                 break
         os.close(ours)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-
-def test_a_waiting_set_up_says_within_two_seconds_what_it_waits_for(repository):
-    holder = at_the_gate(repository, "demo", "--speed", "2", FAKE_WAITS="cmake")
-    began = time.monotonic()
-    waiting = repository.start("run", "true")
-    line = waiting.stderr.readline()
-    assert time.monotonic() - began < 2.0
-    assert line.startswith("setup: waits for process ")
-    assert "(scripts/demo --speed 2), at step '" in line
-    status = Path(f"/proc/{int(line.split()[4])}/status").read_text()
-    assert f"PPid:\t{holder.pid}\n" in status
-    repository.open_gate()
-    for process in (holder, waiting):
-        process.communicate(timeout=60)
-    assert waiting.returncode == 0
-
-
-def test_a_waiting_set_up_says_since_when_the_step_is_under_way(repository):
-    holder = at_the_gate(repository, "setup", FAKE_WAITS="cmake -G")
-    time.sleep(2.5)
-    waiting = repository.start("run", "true")
-    line = waiting.stderr.readline()
-    assert " since 0 s" not in line
-    assert " since 1 s" not in line
-    repository.open_gate()
-    for process in (holder, waiting):
-        process.communicate(timeout=60)
-    assert waiting.returncode == 0
 
 
 def test_a_killed_set_up_leaves_nothing_behind_that_keeps_others_waiting(repository):
@@ -422,6 +363,19 @@ def test_environments_share_no_build_folders_and_no_stamps_of_kernels(provisione
     for one, two in zip(steps, its_steps, strict=True):
         assert one.stamp != two.stamp
         assert one.name == two.name
+
+
+def test_environments_wait_for_each_other_only_where_they_write_the_same_folder(provisioned):
+    """Compiled kernels, and flexdyn_ros.egg-info."""
+    (_, steps), (_, its_steps) = provisioned
+    common = [one.name for one, two in zip(steps, its_steps, strict=True) if one.lock.path == two.lock.path]
+    assert common == ["package", "kernels"]
+    first, second = (next(step for step in found if step.name == "package") for found in (steps, its_steps))
+    assert first.lock.take(print)
+    assert not second.lock.take(lambda words: None)
+    first.lock.release()
+    assert second.lock.take(print)
+    second.lock.release()
 
 
 def test_test_packages_wait_for_everything_that_is_compiled_from_messages(provisioned):

@@ -158,7 +158,7 @@ def test_wrong_use_is_named(robot):
     cylinders = FusedHydraulics(Stepper(robot))
     with pytest.raises(UnknownNameError, match="mode"):
         cylinders.mode = "position"
-    with pytest.raises(StateError, match="six finite numbers"):
+    with pytest.raises(StateError, match="6 finite numbers"):
         cylinders.command(np.full(6, np.nan))
 
 

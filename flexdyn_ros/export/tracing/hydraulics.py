@@ -44,10 +44,11 @@ class Oil:
 
     def __init__(self, robot: Robot) -> None:
         hydraulics = robot.hydraulics
-        if hydraulics is None or robot.motion is None:
-            raise UnsupportedError(
-                f"robot {robot.name!r} has no cylinders; expected a platform with <hydraulics>"
+        if hydraulics is None or robot.motion is None or not robot.legs:
+            what = (
+                "no cylinders" if hydraulics is None else "cylinders of a tree, whose oil is not exported yet"
             )
+            raise UnsupportedError(f"robot {robot.name!r} has {what}; expected a platform with <hydraulics>")
         self.robot, self.legs, self._hydraulics = robot, tuple(hydraulics.names), hydraulics
         self._parameters = hydraulics.model.parameters
         self._columns = [(i, column) for i, P in enumerate(self._parameters) for column in _columns(P)]

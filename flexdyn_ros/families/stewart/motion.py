@@ -16,8 +16,10 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_PARAMETERS,
     ACTUATOR_STATES,
     PARAMETER_COUNT,
+    STATE_COUNT,
 )
-from flexdyn_ros.robot.motion import ElementMemory, ElementState, Motion
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.robot.motion import ElementState, Motion
 
 
 def platform_motion(functions: Any) -> Motion:
@@ -43,7 +45,7 @@ def platform_motion(functions: Any) -> Motion:
         upper=shortest + stroke,
         stiffness=np.zeros(6),
         damping=np.zeros(6),
-        memory=None if hydraulics is None else CylinderMemory(hydraulics),
+        memory=None if hydraulics is None else LegMemory(hydraulics, functions),
         switches=()
         if hydraulics is None
         else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
@@ -52,18 +54,36 @@ def platform_motion(functions: Any) -> Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class CylinderMemory(ElementMemory):
+class LegMemory(CylinderMemory):
     """Memory of the cylinders of a platform; their states are not among `Robot.element_states` yet."""
 
     hydraulics: Hydraulics
+    functions: Any
     states: tuple[ElementState, ...] = ()
+    places = np.arange(LEGS)
 
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; the cylinders are filled by simulation/steps/fused_hydraulics.py."""
         memory = np.zeros(ACTUATOR_NUMBERS)
-        parameters = memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
-        parameters[:] = self.hydraulics.model.parameters
+        self.parameters(memory)[:] = self.hydraulics.model.parameters
         return memory
+
+    def rows(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return memory[ACTUATOR_STATES:].reshape(LEGS, STATE_COUNT)
+
+    def parameters(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
+
+    def lengths(self, q: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return np.asarray(self.functions.legwork.inverse_kinematics(q).length)
+
+    def holding(self, q: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        rest = np.zeros(6)
+        return np.asarray(self.functions.robot.inverse_dynamics(q, rest, rest))
 
     def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
         """See `ElementMemory`."""

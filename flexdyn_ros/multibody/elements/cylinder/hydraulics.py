@@ -194,18 +194,20 @@ class Hydraulics:
         kernels.settle(self._address, n, states.reshape(-1), lengths.reshape(-1))
         return unpacked(states)
 
-    def stiffness(self, lengths: object) -> np.ndarray:
-        """Oil springs (..., n) of closed valves at half the supply pressure [N/m].
+    def stiffness(self, lengths: object, pressures: Any = None) -> np.ndarray:
+        """Oil springs (..., n) of closed valves [N/m].
 
-        K = beta (A1^2/V1 + A2^2/V2), volumes at the lengths (..., n) [m].
+        K = beta_1 A1^2/V1 + beta_2 A2^2/V2, volumes at the lengths (..., n) [m], moduli at the two absolute
+        pressures (..., n) [Pa]; default: both half way between supply and tank.
         """
         (lengths,) = self._rows(lengths=lengths)
         column = self.model.column
         y = np.clip(lengths - column("shortest"), 0.0, column("stroke"))
         V1 = column("dead_volume_bore") + column("bore_area") * y
         V2 = column("dead_volume_rod") + column("rod_area") * (column("stroke") - y)
-        beta = self.bulk_modulus(0.5 * (column("supply") + column("tank")))
-        return beta * (column("bore_area") ** 2 / V1 + column("rod_area") ** 2 / V2)
+        middle = 0.5 * (column("supply") + column("tank"))
+        bore, rod = map(self.bulk_modulus, (middle, middle) if pressures is None else pressures)
+        return bore * column("bore_area") ** 2 / V1 + rod * column("rod_area") ** 2 / V2
 
     def bulk_modulus(self, pressure: object) -> np.ndarray:
         """Of the oil with its air (..., n) at absolute pressures (..., n) or one [Pa]."""
@@ -252,8 +254,8 @@ class Cylinders:
     Parameters
     ----------
     hydraulics : Hydraulics
-    state : HydraulicState
-        (n,) fields.
+    state : HydraulicState or None
+        (n,) fields; None: those in `rows`.
     rows : (n, k) array, optional
         Memory to use, C-contiguous.
 
@@ -263,14 +265,17 @@ class Cylinders:
         The state, columns as STATE of kernels/memory.py.
     """
 
-    def __init__(self, hydraulics: Hydraulics, state: HydraulicState, rows: np.ndarray | None = None) -> None:
+    def __init__(
+        self, hydraulics: Hydraulics, state: HydraulicState | None, rows: np.ndarray | None = None
+    ) -> None:
         self.hydraulics = hydraulics
         n = len(hydraulics.names)
         self.rows = np.zeros((n, STATE_COUNT)) if rows is None else rows
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)
-        self.set_state(state)
+        if state is not None:
+            self.set_state(state)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """One field (n,), live."""

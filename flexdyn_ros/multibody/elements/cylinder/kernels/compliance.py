@@ -71,7 +71,14 @@ def effective_stiffness(P, ps, x, y, oil, b):
     s1, p1, beta1, s2, p2, beta2 = oil
     V1, V2, _ = volumes(P, y)
     rates = oil_rates(P, ps, x, y, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
-    g11, g12, g21, g22 = rates[2], rates[3], rates[4], rates[5]
+    return eliminated(P, y, oil, (rates[2], rates[3], rates[4], rates[5]), b)
+
+
+@kernel
+def eliminated(P, y, oil, G, b):
+    """`effective_stiffness` with the slopes G of s', row by row."""
+    s1, _, beta1, s2, _, beta2 = oil
+    g11, g12, g21, g22 = G
     c1, c2, y1, y2 = pressure_slopes(P, y, s1, beta1, s2, beta2)
     m11, m12, m21, m22 = 1.0 - b * g11 * c1, -b * g12 * c2, -b * g21 * c1, 1.0 - b * g22 * c2
     det = m11 * m22 - m12 * m21

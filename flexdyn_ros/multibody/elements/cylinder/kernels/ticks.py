@@ -300,6 +300,7 @@ def tick_supplies(parameters, pumps, states, supply_states, work, motion, comman
     return faults
 
 
+@kernel
 def work_size(cylinders):
     """Numbers of the work memory of so many cylinders."""
     return cylinders * (CIRCUIT_WORK + 1 + at.STATE_COUNT) + of.SUPPLY_STATE_COUNT
