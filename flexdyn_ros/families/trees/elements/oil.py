@@ -173,8 +173,12 @@ class OilMemory(CylinderMemory):
         entries.stored(*(self._part(memory, which) for which in range(1, 5)), chambers, lines)
         rows, shared = self.rows(memory), self.supplies(memory)
         loss = rows[:, cylinder.OIL_LOSS].sum() + shared[:, supplies.LINE_LOSS].sum()
-        work = shared[:, supplies.PUMP_WORK].sum(), rows[:, cylinder.PISTON_WORK].sum()
-        return OilAccount(float(chambers.sum() + lines.sum()), *map(float, work), float(loss))
+        return OilAccount(
+            stored=float(chambers.sum() + lines.sum()),
+            pump_work=float(shared[:, supplies.PUMP_WORK].sum()),
+            piston_work=float(rows[:, cylinder.PISTON_WORK].sum()),
+            loss=float(loss),
+        )
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
