@@ -32,10 +32,16 @@ done
 echo "closing line of $call"
 if [[ -n $FAKE_FAILS && $call == *$FAKE_FAILS* ]]; then exit 1; fi
 """
+#: the environment's Python: compiles kernels, which is noted, or tells its version
+PYTHON = """#!/bin/sh
+case $* in *warmup*) exec scripts/warmup "$@" ;; esac
+echo 3.11
+"""
 PARTS = {
     "scripts/demo, from nothing": "demo",
     "scripts/setup --test": "setup --test",
     "scripts/lint": "lint",
+    "kernels that set-up leaves out": "warmup",
     "scripts/test": "-rsfE",
     "kernels that compile alone": "test_alone.py",
     "part of the tests with Python 3.12": "python3.12",
@@ -49,10 +55,10 @@ def ci(folder, fails=""):
     for path in (folder / ".ci", folder / "scripts", folder / ".venv/bin", programs):
         path.mkdir(parents=True)
     shutil.copy(ROOT / ".ci/run", folder / ".ci/run")
-    stubs = {folder / "scripts" / name: SCRIPT for name in ("demo", "lint", "setup", "test")}
+    stubs = {folder / "scripts" / name: SCRIPT for name in ("demo", "lint", "setup", "test", "warmup")}
     stubs |= {programs / name: "#!/bin/sh\n" for name in PROGRAMS}
     stubs[programs / "ldconfig"] = "#!/bin/sh\necho libGL.so.1\n"
-    stubs[folder / ".venv/bin/python"] = "#!/bin/sh\necho 3.11\n"
+    stubs[folder / ".venv/bin/python"] = PYTHON
     for path, text in stubs.items():
         path.write_text(text)
         path.chmod(0o755)

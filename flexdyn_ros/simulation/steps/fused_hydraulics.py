@@ -12,7 +12,7 @@ from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, Hydrau
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies
-from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, OilAccount
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 
@@ -117,6 +117,16 @@ class FusedHydraulics:
         if not memory.states:
             self.fill()
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
+
+    def account(self) -> OilAccount:
+        """Energies of the oil since the simulation began; see `OilAccount`.
+
+        Raises
+        ------
+        UnsupportedError
+            For platforms.
+        """
+        return self._kept.account(self._memory)
 
     @property
     def places(self) -> np.ndarray:
