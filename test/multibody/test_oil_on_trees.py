@@ -488,3 +488,10 @@ def test_energies_of_ideal_supplies_and_of_platforms():
     platform = FusedHydraulics(Stepper(flexdyn_ros.load("stewart_1t")))
     with pytest.raises(UnsupportedError, match="<supply>"):
         platform.account()
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["controlled", "fixed"])
+def test_the_first_sample_holds_the_load(options):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH))
+    run = flexdyn_ros.simulate(robot, 0.01, **options)
+    np.testing.assert_allclose(run.tau[:, 1], 300.0 * 9.81, rtol=1e-6)

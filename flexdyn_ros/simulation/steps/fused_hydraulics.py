@@ -114,7 +114,9 @@ class FusedHydraulics:
         self.cylinders = Cylinders(hydraulics, start, memory.rows(self._memory))
         self.mode = mode
         self._missed = 0
-        if not memory.states:
+        if memory.states:
+            self._report()
+        else:
             self.fill()
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
 
@@ -127,6 +129,15 @@ class FusedHydraulics:
             For platforms.
         """
         return self._kept.account(self._memory)
+
+    def _report(self) -> None:
+        """Let the cylinders tell forces and flows of the oil that they hold."""
+        rows, stepper = self.cylinders.rows, self._stepper
+        lengths, rates = stepper.robot.functions.effort_motion(stepper.q, stepper.v)
+        places, parameters = self._places, self._kept.parameters(self._memory)
+        kernels.report(
+            parameters.ctypes.data, len(rows), rows.reshape(-1), lengths[places].copy(), rates[places].copy()
+        )
 
     @property
     def places(self) -> np.ndarray:
