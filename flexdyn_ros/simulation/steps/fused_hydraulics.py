@@ -9,9 +9,9 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState, unpacked
+from flexdyn_ros.multibody.elements.cylinder.kernels import entries, supplies
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
-from flexdyn_ros.multibody.elements.cylinder.kernels import supplies
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, OilAccount
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
@@ -131,13 +131,11 @@ class FusedHydraulics:
         return self._kept.account(self._memory)
 
     def _report(self) -> None:
-        """Let the cylinders tell forces and flows of the oil that they hold."""
+        """Let the cylinders tell the forces of the oil that they hold."""
         rows, stepper = self.cylinders.rows, self._stepper
         lengths, rates = stepper.robot.functions.effort_motion(stepper.q, stepper.v)
         places, parameters = self._places, self._kept.parameters(self._memory)
-        kernels.report(
-            parameters.ctypes.data, len(rows), rows.reshape(-1), lengths[places].copy(), rates[places].copy()
-        )
+        entries.exert(parameters.reshape(-1), rows.reshape(-1), lengths[places], rates[places])
 
     @property
     def places(self) -> np.ndarray:
