@@ -64,6 +64,13 @@ def boom_on_cylinder(robot: Any) -> np.ndarray:
     return np.array([0.4])
 
 
+def boom(robot: Any) -> np.ndarray:
+    """Half way up, the second boom lowered, bent by its weight."""
+    q = robot.neutral()
+    set_named(robot, q, lift=0.55, fold=-0.9, tilt=0.3)
+    return robot.static_equilibrium(q, hold=["lift", "fold", "tilt"]).q
+
+
 class Scene(NamedTuple):
     """A picture: robot, pose, what colours it, from where, share of the height that is looked at, factor of
     deformations."""
@@ -83,6 +90,7 @@ SCENES = (
     Scene("stewart_1t", stewart_1t, "none", "corner", 0.74),
     Scene("seven_joint_arm", seven_joint_arm, "none", "corner", 0.85),
     Scene("boom_on_cylinder", boom_on_cylinder, "none", "corner", 0.85),
+    Scene("boom", boom, "none", "corner", 0.85),
 )
 
 

@@ -336,6 +336,7 @@ def _print(result: Trajectory, robot: Robot, limits: str) -> None:
         ]
         rows.append((pose_name(c), c.unit, *shown))
     terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | max. rate", rows)
+    _print_states(result)
     s = _summary(result)
     # a run that ended early says why
     reason = f"{s['message']}: " if result.status else ""
@@ -347,3 +348,15 @@ def _print(result: Trajectory, robot: Robot, limits: str) -> None:
     if left:
         more = "" if limits != "report" or all(one.quantity == "velocity" for one in left) else STOPS
         terminal.tables.print(in_words(left) + more)
+
+
+def _print_states(result: Trajectory) -> None:
+    """Pressures, spools and other states of elements; bristles and rates of spools are left out."""
+    columns = zip(result.state_names, result.state_units, result.states.T, strict=True)
+    rows = [
+        (name, unit, *(f"{x:.4g}" for x in (y[0], y[-1], y.min(), y.max())))
+        for name, unit, y in columns
+        if unit in ("Pa", "-")
+    ]
+    if rows:
+        terminal.print_table("States of elements", "state | unit | start | end | smallest | largest", rows)

@@ -60,7 +60,7 @@ class HydraulicActuators(ManagedNode):
         description = load_robot(self, settings).description
         hydraulics = Hydraulics.of(description)
         if hydraulics is None:
-            raise UnsupportedError(f"robot '{description.name}' has no <hydraulics>; a <platform> may have")
+            raise UnsupportedError(f"robot '{description.name}' has no platform with <hydraulics>")
         limits = Limits(
             settings.rate_hz, settings.command_timeout, settings.state_timeout,
             settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -48,9 +48,16 @@ class ElementMemory(ABC):
     ----------
     states : tuple of ElementState
         ns of them, in the order of the description.
+    method : str
+        That "auto" takes among the fixed steps while the elements are in use.
     """
 
     states: tuple[ElementState, ...]
+    method: ClassVar[str] = "staggered"
+
+    def scheme(self, method: str) -> float:
+        """Number by which the memory knows how the elements move in fixed steps by a method."""
+        return float(method == "staggered")
 
     @abstractmethod
     def fresh(self) -> np.ndarray:

@@ -437,7 +437,7 @@ class Robot:
         if unactuated == "free" and not self.driven.all():
             force = self.functions.partial(q, v, None, a, self.driven, wrenches)[0]
             none = np.zeros((*force.shape[:-1], self.nu - self.nv))
-            return _write(out, np.concatenate([force, none], axis=-1) if none.size else force)
+            return _write(out, np.concatenate([force, none], axis=-1) if self.nu > self.nv else force)
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         tau = check_out(out, (*rows.shape, self.nu), rows)
         self.functions.inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))

@@ -21,7 +21,12 @@ from flexdyn_ros.simulation.events import Watch, limit_watch, watches
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
-from flexdyn_ros.simulation.steps.fused_hydraulics import ValveOpenings, command_mode
+from flexdyn_ros.simulation.steps.fused_hydraulics import (
+    VALVE_OF,
+    ValveOpenings,
+    command_mode,
+    names_valves,
+)
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
 
@@ -51,8 +56,9 @@ class Plan:
     every evaluation if it `is_continuous`, else at every `hold`-th of the times. times (n,) are those of all
     fixed steps, or of the output of a run with error control [s], the last interval shorter if the duration
     is no whole number of them; stride of them make a sample. atol: None for the default. drive: prescribed
-    motion that is not of constant speed; imposed: that of joints. cylinders: how those of a platform take
-    what control gives, "force" or "valve"; "direct": it acts on the rods.
+    motion that is not of constant speed; imposed: that of joints. cylinders: how those with hydraulics take
+    what control gives, "force" or "valve"; "direct": it acts on the rods. mode: likewise, of the last answer
+    of a control that may name valves at any time. opens: whether control gives openings alone.
     """
 
     robot: Robot
@@ -71,6 +77,8 @@ class Plan:
     control: Control | None
     is_continuous: bool
     cylinders: str
+    mode: str
+    opens: bool
     loads: Mapping[str, object] | None
     wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, object] | None] | None
     watches: list[Watch]
@@ -98,6 +106,11 @@ class Plan:
         return self.control is None or self.stride == self.hold
 
     @property
+    def moves_states(self) -> bool:
+        """Whether cylinders act whose states are recorded."""
+        return self.cylinders != "direct" and self.states0.size > 0
+
+    @property
     def stepping(self) -> dict[str, Any]:
         """Options of the stepper: start, stops, clipping."""
         # cylinders have end stops and largest forces of their own
@@ -116,11 +129,14 @@ class Plan:
         if self.control is None:
             return self.effort
         found = self.control(t, q.copy(), v.copy())
-        return self.within_limits(_efforts(self.robot, found, f"control at t = {t:g} s"))
+        if self.cylinders == "force":
+            self.mode = "valve" if names_valves(found) else "force"
+        name = f"control at t = {t:g} s"
+        return self.within_limits(_efforts(self.robot, found, name, openings=self.opens))
 
     def within_limits(self, command: np.ndarray) -> np.ndarray:
         """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
-        if not (self.saturate and self.cylinders == "force"):
+        if not (self.saturate and self.mode == "force"):
             return command
         limits = self.robot.effort_limits
         return np.clip(command, -limits, limits)
@@ -136,6 +152,7 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     robot, method, t0 = asked.robot, asked.method, finite_number(asked.t0, "t0")
     q0, v0, wrenches, every = asked.q0, asked.v0, asked.wrenches, asked.record_every
     cylinders = command_mode(robot, method, asked.control)
+    opens = isinstance(asked.control, ValveOpenings)
     control = asked.control.openings if isinstance(asked.control, ValveOpenings) else asked.control
     is_continuous = isinstance(control, Continuous)
     if is_continuous:
@@ -164,7 +181,9 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         watch = limit_watch(robot)
         all_watches += [watch] if watch else []
     all_watches += contact_watches(robot)
-    held = None if control is None or callable(control) else _efforts(robot, control, "control")
+    held = None
+    if control is not None and not callable(control):
+        held = _efforts(robot, control, "control", openings=opens)
     q = still[0] if q0 is None else finite_vector(q0, "q0", robot.nq).copy()
     v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
     rest = robot.rest_states(q, v)
@@ -200,6 +219,8 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         control=control if callable(control) else None,
         is_continuous=is_continuous,
         cylinders=cylinders,
+        mode=cylinders,
+        opens=opens,
         loads=None
         if wrenches is None or callable(wrenches)
         else by_name(wrenches, "wrenches", "(6,) arrays"),
@@ -328,8 +349,14 @@ def _times(duration: float, t0: float, dt: float) -> np.ndarray:
     return times
 
 
-def _efforts(robot: Robot, value: object, name: str) -> np.ndarray:
-    """tau (nu,) of what a control says: (nu,), (na,) in the order of the actuators, or a mapping of names."""
+def _efforts(robot: Robot, value: object, name: str, *, openings: bool = False) -> np.ndarray:
+    """tau (nu,) of what a control says: (nu,), (na,) in the order of the actuators, or a mapping of names;
+    with `openings` of the valves (n,), in the order of the cylinders. Entries of cylinders are openings then,
+    and where names are those of valves."""
+    if openings and not isinstance(value, Mapping):
+        value = dict(zip(robot.hydraulics.names, _openings(robot, value, name), strict=True))
+    elif isinstance(value, Mapping) and names_valves(value):
+        value = _by_cylinder(robot, value, name)
     if not isinstance(value, Mapping):
         array = numbers(value, name)
         if array.shape == (robot.nu,):
@@ -347,6 +374,40 @@ def _efforts(robot: Robot, value: object, name: str) -> np.ndarray:
     if tau.shape != (robot.nu,):
         raise DimensionError(f"{name} holds arrays, expected one number for each actuator")
     return tau
+
+
+def _openings(robot: Robot, value: object, name: str) -> np.ndarray:
+    """Openings (n,) of all valves."""
+    array, n = numbers(value, name), len(robot.hydraulics.names)
+    if array.shape != (n,):
+        raise DimensionError(
+            f"{name} has shape {array.shape}, expected ({n},), as many as cylinders with valves"
+        )
+    return array
+
+
+def _by_cylinder(robot: Robot, values: Mapping[str, object], name: str) -> dict[str, object]:
+    """Values of a mapping that names valves by the names of efforts.
+
+    Raises
+    ------
+    UnknownNameError
+        For a valve that is not there.
+    UnsupportedError
+        Where some cylinders are told forces and others openings.
+    """
+    cylinders = () if robot.hydraulics is None else tuple(robot.hydraulics.names)
+    valves = {f"{each}{VALVE_OF}": each for each in cylinders}
+    told = [key for key in values if key in cylinders]
+    if told:
+        raise UnsupportedError(
+            f"{name} tells '{told[0]}' a force and the valve of another cylinder, or its own, an opening: "
+            "expected forces of all or openings of all"
+        )
+    for key in values:
+        if str(key).endswith(VALVE_OF):
+            UnknownNameError.check("valve", key, tuple(valves))
+    return {valves.get(key, key): value for key, value in values.items()}
 
 
 #: ground force below which a wheel counts as off the ground [N]; a cut one is exactly 0

@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import STATE_COUNT
 from flexdyn_ros.robot.coordinates import units_of
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event, limits_passed
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -54,12 +55,17 @@ class Record:
         self.kinetic_between = 0.0
         self.events: list[Event] = []
         self._cylinders: FusedHydraulics | None = None
-        self._rows = np.empty((n if "hydraulics" in plan.record else 0, robot.nu, STATE_COUNT))
+        self._rows = np.empty((n if "hydraulics" in plan.record else 0, _count(robot), STATE_COUNT))
         self._began = perf_counter()
 
     def follow(self, cylinders: FusedHydraulics) -> None:
         """Record these cylinders too, if the plan asks for it."""
         self._cylinders = cylinders
+
+    def use_mode(self, mode: str) -> None:
+        """How the cylinders take their commands from now on."""
+        if self._cylinders is not None and self._cylinders.mode != mode:
+            self._cylinders.mode = mode
 
     def keep_cylinders(self) -> None:
         """Write the cylinders as they are to the last row."""
@@ -154,3 +160,8 @@ class Record:
         from flexdyn_ros.multibody.elements.cylinder.hydraulics import unpacked
 
         return unpacked(self._rows[: self.count])
+
+
+def _count(robot: Robot) -> int:
+    """Cylinders with hydraulics."""
+    return 0 if robot.hydraulics is None else len(robot.hydraulics.names)

@@ -76,6 +76,13 @@ class Samples:
             return f"{self.method}, rtol {self.rtol:g}".replace("e-0", "e-")
         return f"{self.method}, {'steps of' if self.is_fixed else 'samples every'} {1e3 * self.dt:g} ms"
 
+    @property
+    def cylinder_names(self) -> tuple[str, ...]:
+        """Names of the columns (n,) of `hydraulics`: cylinders whose pressures are states, else legs."""
+        end = "/pressure_bore"
+        found = tuple(name.removesuffix(end) for name in self.state_names if name.endswith(end))
+        return found or self.effort_names
+
     # ---- columns ----
 
     @property
@@ -94,7 +101,7 @@ class Samples:
             table |= {f"energy.{part}": value for part, value in self.energy._asdict().items()}
         if self.hydraulics is not None:
             for part, values in self.hydraulics._asdict().items():
-                table |= {f"{name}.{part}": values[:, i] for i, name in enumerate(self.effort_names)}
+                table |= {f"{name}.{part}": values[:, i] for i, name in enumerate(self.cylinder_names)}
         table |= {"work": self.work, "dissipated": self.dissipated}
         return table | {HELD: np.full(len(self), float(self.held))}
 

@@ -98,8 +98,9 @@ def simulate(
     control : (nu,) or (na,) array, mapping from name to number, or callable (t, q, v) -> any, optional
         Efforts [N m, N]: of all `effort_names`, of the `actuators` in their order, or of those named; a
         callable is a digital controller: called at every `sample` and its answer held, unless it is
-        `flexdyn_ros.continuous(law)`, which is called at every evaluation. Of a platform with hydraulics
-        also `ValveOpenings`; None: closed valves.
+        `flexdyn_ros.continuous(law)`, which is called at every evaluation. Of cylinders with hydraulics
+        forces on the rods, which they control, or openings of their valves, -1 to 1: `ValveOpenings`, or a
+        mapping that names CYLINDER/valve; None: closed valves.
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
         (moment; force) in world axes at the frame's origin [N m, N]; a callable is called at every
         evaluation, with fixed steps at every step.

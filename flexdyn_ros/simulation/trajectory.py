@@ -354,7 +354,9 @@ def column_units(t: Samples) -> dict[str, str]:
     if t.energy is not None:
         units |= {f"energy.{part}": "J" for part in t.energy._fields}
     if t.hydraulics is not None:
-        units |= {f"{name}.{part}": unit for part, unit in _CYLINDER_UNITS.items() for name in t.effort_names}
+        units |= {
+            f"{name}.{part}": unit for part, unit in _CYLINDER_UNITS.items() for name in t.cylinder_names
+        }
     return units | {"work": "J", "dissipated": "J"}
 
 

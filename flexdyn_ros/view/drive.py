@@ -62,13 +62,15 @@ class Drive:
         self._until = 0.0
         self._pulled: _Pull | None = None
         self.valves = robot.hydraulics is not None
-        self._targets = np.zeros(6 if self.valves else robot.nu)
+        self._targets = np.zeros(len(robot.hydraulics.names) if self.valves else robot.nu)
         self._gains = np.zeros((2, robot.nu)) if self.valves else _servo(robot, q)
         # what holds the robot where it begins; the servo does the rest
         rest = np.zeros(robot.nv)
-        self._feed = np.where(self._gains[0] > 0.0, robot.inverse_dynamics(q, rest, rest), 0.0)
+        self._feed = np.zeros(robot.nu)
+        if not self.valves:
+            self._feed = np.where(self._gains[0] > 0.0, robot.inverse_dynamics(q, rest, rest), 0.0)
         self._begin(q, np.zeros(robot.nv), 0.0)
-        self._stepper.set_states(robot.rest_states(q, tau=self._feed))
+        self._stepper.set_states(robot.rest_states(q, tau=None if self.valves else self._feed))
         if not self.valves:
             self._targets = self._measured()
 
@@ -86,7 +88,7 @@ class Drive:
 
     @property
     def targets(self) -> np.ndarray:
-        """What is asked of the actuators (nu,) [rad, m], valve openings (6,) [-1..1]; a copy."""
+        """What is asked of the actuators (nu,) [rad, m], valve openings (n,) [-1..1]; a copy."""
         return self._targets.copy()
 
     def set_target(self, index: int, value: float) -> None:
@@ -164,7 +166,7 @@ class Drive:
 
     @property
     def cylinders(self) -> np.ndarray | None:
-        """Absolute pressures (6, 2) in bore and rod chambers [Pa]; None without cylinders."""
+        """Absolute pressures (n, 2) in bore and rod chambers [Pa]; None without cylinders."""
         if self._cylinders is None:
             return None
         state = self._cylinders.state()

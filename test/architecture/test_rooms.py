@@ -289,7 +289,15 @@ def test_nobody_but_the_families_asks_what_kind_a_robot_is():
 
 def test_functions_of_a_robot_stand_on_two_classes_and_nothing_is_overridden_twice():
     """But for trees by Lagrange's equations, the second formulation, which are trees."""
-    for name in ("seven_joint_arm", "canadarm2", "boom_on_cylinder", "mobile_arm", "soft_arm", "stewart_1t"):
+    for name in (
+        "seven_joint_arm",
+        "canadarm2",
+        "boom_on_cylinder",
+        "boom",
+        "mobile_arm",
+        "soft_arm",
+        "stewart_1t",
+    ):
         functions = type(flexdyn_ros.load(name).functions)
         classes = [c for c in functions.__mro__ if c.__module__.startswith("flexdyn_ros")]
         own = (

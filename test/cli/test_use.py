@@ -96,6 +96,20 @@ def test_a_boom_is_held_by_its_cylinder(tmp_path, start):
     assert np.abs(run.q - 0.4).max() < 1e-9
 
 
+def test_a_boom_on_shut_valves_is_held_by_its_oil(tmp_path):
+    words = ("simulate", "boom", "--duration", "1", "--from", "rest", "--save", str(tmp_path / "run.npz"))
+    code, output, error = flexdyn(*words)
+    assert code == 0, (output, error)
+    shown = {words[0]: words[1:] for line in output.splitlines() if len(words := line.split()) == 6}
+    run = flexdyn_ros.Trajectory.load(tmp_path / "run.npz")
+    # pressures that hold it, which stay; spools shut; the line at the margin of the pump
+    for name in ("lift_cylinder/pressure_bore", "tilt_cylinder/pressure_rod", "oil/pressure"):
+        assert shown[name] == ["Pa", *[f"{run[name][0]:.4g}"] * 4]
+    assert shown["fold_cylinder/spool"][:2] == ["-", "0"]
+    assert "lift_cylinder/spool_rate" not in shown
+    assert np.abs(run.q - run.q[0]).max() < 1e-9
+
+
 def test_a_run_goes_on_where_another_ended(tmp_path):
     first = simulated(tmp_path, "mobile_arm", "--duration", "0.02")
     (tmp_path / "run.npz").rename(tmp_path / "first.npz")

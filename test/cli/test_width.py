@@ -13,6 +13,7 @@ from flexdyn_ros.cli import app, terminal
 from flexdyn_ros.robot.coordinates import pose_name
 
 ROBOTS = (
+    "boom",
     "boom_on_cylinder",
     "canadarm2",
     "flexible_two_link",
@@ -44,7 +45,7 @@ def test_checks_fit_and_names_are_whole(monkeypatch, name):
         assert f"{coordinate} " in text
 
 
-@pytest.mark.parametrize("name", ["canadarm2", "stewart_1t"])
+@pytest.mark.parametrize("name", ["boom", "canadarm2", "stewart_1t"])
 def test_runs_and_their_comparison_fit(monkeypatch, tmp_path, name):
     for k, tau in enumerate(([], ["--hold", "all"])):
         text = told(

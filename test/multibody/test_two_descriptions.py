@@ -166,7 +166,7 @@ REFUSED = [
     (CYLINDER.format("").replace('name="c"', 'name="lift"'), "has this name", "lift"),
     (CYLINDER.format('<force maximum="1"/><electric maximum="1" speed="1"/>'), "in one cylinder", "one"),
     (CYLINDER.format('<rod mass="1" com="0.1"/>'), "com", "< 0"),
-    (CYLINDER.format("<hydraulics/>"), "hydraulics", "unknown element"),
+    (CYLINDER.format("<hydraulics/>"), "hydraulics", "'supply'"),
     ('<actuation passive="lfit"/>', "lfit", "lift"),
     ('<actuation passive="lift lift"/>', "twice", "lift"),
     ('<actuation passive="lift" active="lift"/>', "active and passive", "lift"),

@@ -114,6 +114,12 @@ def up(
     description = loaded.description
     if hydraulics is not None and loaded.hydraulics is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
+    if hydraulics is Cylinders.EXTERNAL and not loaded.legs:
+        raise typer.BadParameter(
+            f"external is for platforms; those of '{description.name}' act in the simulator: expected "
+            "fused or none",
+            param_hint="--hydraulics",
+        )
     leader = _controller(controller, description, no_server)
     nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
     if hydraulics is Cylinders.EXTERNAL:

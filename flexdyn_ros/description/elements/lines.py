@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flexdyn_ros.description.elements.oil import CylinderHydraulics, SharedSupply
+from flexdyn_ros.description.elements.platforms import EndStop
 from flexdyn_ros.description.elements.urdf import ZERO, Context, Vec3
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
@@ -138,13 +140,35 @@ class DrivenCylinder(Ends):
     stroke: float = positive("m", "how far the rod comes out")
     force: Force | None = child(Force, default=None)
     electric: Electric | None = child(Electric, default=None)
+    hydraulics: CylinderHydraulics | None = child(CylinderHydraulics, default=None)
+    end_stop: EndStop | None = child(EndStop, default=None)
     barrel: Barrel | None = child(Barrel, default=None)
     rod: Rod | None = child(Rod, default=None)
 
     def check(self, statement: Statement, context: Context) -> None:
         super().check(statement, context)
-        if self.force is not None and self.electric is not None:
-            statement.fail("<force> and <electric> in one cylinder", None, "one of them")
+        drives = [tag for tag in ("force", "electric", "hydraulics") if getattr(self, tag) is not None]
+        if len(drives) > 1:
+            statement.fail(f"<{drives[0]}> and <{drives[1]}> in one cylinder", None, "one of them")
+        self._check_stops(statement)
+
+    def _check_stops(self, statement: Statement) -> None:
+        """End stops are those of oil; they stand in one of two places."""
+        oil = self.hydraulics
+        if oil is None:
+            if self.end_stop is not None:
+                message = "<end_stop> in a cylinder without <hydraulics> is not possible yet"
+                statement.fail(message, None, "<hydraulics>, or no <end_stop>")
+            return
+        if oil.end_stop is not None and self.end_stop is not None:
+            statement.fail("<end_stop> in <hydraulics> and in <cylinder>", None, "one of them")
+        if oil.end_stop is None and self.end_stop is None:
+            statement.fail("<end_stop> is missing", None, "<end_stop stiffness damping/> in <hydraulics>")
+
+    @property
+    def stop(self) -> EndStop | None:
+        """End stops, wherever they are stated."""
+        return self.end_stop if self.hydraulics is None else self.hydraulics.end_stop or self.end_stop
 
     @property
     def largest_force(self) -> float:
@@ -177,4 +201,4 @@ class Actuation:
 
 
 #: all of them
-LINES = (DrivenCylinder, Spring, Damper, TorsionSpring, Actuation)
+LINES = (DrivenCylinder, Spring, Damper, TorsionSpring, Actuation, SharedSupply)

@@ -9,8 +9,10 @@ import numpy as np
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
-from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import pressure_rates, spool_rates
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import pressure_rates, volumes
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import bristle_bending
+from flexdyn_ros.multibody.elements.cylinder.kernels.oil import fluid_of, polished
+from flexdyn_ros.multibody.elements.cylinder.kernels.spool import spool_rates
 from flexdyn_ros.numerics.numbers.functions import larger, smaller
 from flexdyn_ros.numerics.tracing.graph import objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
@@ -42,10 +44,11 @@ class Oil:
 
     def __init__(self, robot: Robot) -> None:
         hydraulics = robot.hydraulics
-        if hydraulics is None or robot.motion is None:
-            raise UnsupportedError(
-                f"robot {robot.name!r} has no cylinders; expected a platform with <hydraulics>"
+        if hydraulics is None or robot.motion is None or not robot.legs:
+            what = (
+                "no cylinders" if hydraulics is None else "cylinders of a tree, whose oil is not exported yet"
             )
+            raise UnsupportedError(f"robot {robot.name!r} has {what}; expected a platform with <hydraulics>")
         self.robot, self.legs, self._hydraulics = robot, tuple(hydraulics.names), hydraulics
         self._parameters = hydraulics.model.parameters
         self._columns = [(i, column) for i, P in enumerate(self._parameters) for column in _columns(P)]
@@ -74,9 +77,29 @@ class Oil:
         block[at.ACTUATOR_PARAMETERS : at.ACTUATOR_STATES] = self._parameters.ravel().tolist()
         block[self._places] = oil
 
-    def taken(self, block: np.ndarray) -> np.ndarray:
-        """The oil in that memory."""
+    def taken(
+        self, motion: Motion, memory: Memory, block: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> np.ndarray:
+        """The oil in that memory, its pressures those at (q, v)."""
+        for i, (length, _) in enumerate(zip(*self._measured(motion, memory, q, v), strict=True)):
+            place = at.ACTUATOR_STATES + at.STATE_COUNT * i
+            P, X = self._parameters[i].tolist(), block[place : place + at.STATE_COUNT]
+            V1, V2, _ = volumes(P, length - P[at.SHORTEST])
+            for V, p, s in ((V1, at.PRESSURE_1, at.OIL_1), (V2, at.PRESSURE_2, at.OIL_2)):
+                # the step has foreseen the lengths but for h^3: one round is enough, two are certain
+                for _ in range(2):
+                    X[p] = polished(fluid_of(P), V / X[s], X[p])
         return block[self._places]
+
+    def _measured(
+        self, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths of the legs and their rates."""
+        work = memory.room(np.zeros(motion.work_size))
+        q, v, lengths, speeds = (memory.room(x) for x in (q, v, *np.zeros((2, len(self.legs)))))
+        places = (x.ctypes.data for x in (q, v, lengths, speeds))
+        motion.table["measure"].function(motion.robot, work.ctypes.data, *places)
+        return lengths, speeds
 
     @property
     def _places(self) -> list[int]:
@@ -102,10 +125,7 @@ class Oil:
     ) -> np.ndarray:
         """Rates of the oil (n,) under valve openings."""
         self._refuse_slewing()
-        work = memory.room(np.zeros(motion.work_size))
-        q, v, lengths, speeds = (memory.room(x) for x in (q, v, *np.zeros((2, len(self.legs)))))
-        places = (x.ctypes.data for x in (q, v, lengths, speeds))
-        motion.table["measure"].function(motion.robot, work.ctypes.data, *places)
+        lengths, speeds = self._measured(motion, memory, q, v)
         found: dict[tuple[int, int], Any] = {}
         for i, P in enumerate(self._parameters):
             state = {c: oil[k] for k, (leg, c) in enumerate(self._columns) if leg == i}
@@ -143,7 +163,7 @@ def _rates(
     follows = P[at.SPOOL_FREQUENCY] <= 0.0 and P[at.SPOOL_TIME] <= 0.0
     spool, rate = (u if follows else state[at.SPOOL]), state.get(at.SPOOL_RATE, 0.0)
     moved, bent = spool_rates(P, spool, rate, u)
-    p1, p2 = pressure_rates(P, state[at.PRESSURE_1], state[at.PRESSURE_2], spool, y, v)[:2]
+    p1, p2 = pressure_rates(P, state[at.PRESSURE_1], state[at.PRESSURE_2], spool, y, v)
     found = {at.PRESSURE_1: p1, at.PRESSURE_2: p2, at.SPOOL: moved, at.SPOOL_RATE: bent}
     if at.BRISTLE in state:
         found[at.BRISTLE] = bristle_bending(P, state[at.BRISTLE], v)

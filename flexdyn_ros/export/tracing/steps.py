@@ -114,7 +114,7 @@ def step_functions(
     """The method, and functions of which the last is the step: inputs q, v, tau, dt, outputs q1 and v1.
 
     Limits of efforts and positions do nothing, as in `simulate` by default. Energies are not accounted for.
-    Cylinders of platforms are left out, with a FlexdynWarning: efforts are the forces of the legs.
+    Oil is left out, with a FlexdynWarning: efforts of cylinders are their forces.
 
     Raises
     ------
@@ -134,9 +134,10 @@ def step_functions(
             "and the step has no place for their state; expected <pressure> without time_constant"
         )
     if equations.motion.memory is not None:
+        steps = "; expected hydraulic_step for them" if robot.legs else ""
         warnings.warn(
-            f"the step of robot {robot.name!r} has the forces of its legs as inputs: "
-            "its cylinders are not part of it; expected hydraulic_step for them",
+            f"the step of robot {robot.name!r} has the forces of its {'legs' if robot.legs else 'cylinders'} "
+            f"as inputs: their oil is not part of it{steps}",
             FlexdynWarning,
             stacklevel=4,
         )
@@ -191,10 +192,10 @@ class _Step:
         self._replace_functions()
         with memory.in_use():
             find_step(workspace.address, 0.0, h)
+            outputs = {"q1": fields["q1"], "v1": fields["v1"]}
+            if oil is not None:
+                outputs["oil1"] = oil.taken(self._motion, memory, block, fields["q1"], fields["v1"])
         sizes = tuple((name, array.size) for name, array in inputs.items())
-        outputs = {"q1": fields["q1"], "v1": fields["v1"]}
-        if oil is not None:
-            outputs["oil1"] = oil.taken(block)
         name = "step" if oil is None else "hydraulic_step"
         self.function = function_of(name, graph, (*sizes, ("dt", 1), *p), outputs)
 

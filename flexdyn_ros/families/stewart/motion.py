@@ -10,14 +10,16 @@ import numpy as np
 from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.families.stewart.kernels.views import LEGS
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, forces
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, edges, forces, oil, spool
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_NUMBERS,
     ACTUATOR_PARAMETERS,
     ACTUATOR_STATES,
     PARAMETER_COUNT,
+    STATE_COUNT,
 )
-from flexdyn_ros.robot.motion import ElementMemory, ElementState, Motion
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.robot.motion import ElementState, Motion
 
 
 def platform_motion(functions: Any) -> Motion:
@@ -43,25 +45,45 @@ def platform_motion(functions: Any) -> Motion:
         upper=shortest + stroke,
         stiffness=np.zeros(6),
         damping=np.zeros(6),
-        memory=None if hydraulics is None else CylinderMemory(hydraulics),
-        switches=() if hydraulics is None else (cylinder.__name__, forces.__name__),
+        memory=None if hydraulics is None else LegMemory(hydraulics, functions),
+        switches=()
+        if hydraulics is None
+        else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
         keep=functions,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class CylinderMemory(ElementMemory):
+class LegMemory(CylinderMemory):
     """Memory of the cylinders of a platform; their states are not among `Robot.element_states` yet."""
 
     hydraulics: Hydraulics
+    functions: Any
     states: tuple[ElementState, ...] = ()
+    places = np.arange(LEGS)
 
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; the cylinders are filled by simulation/steps/fused_hydraulics.py."""
         memory = np.zeros(ACTUATOR_NUMBERS)
-        parameters = memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
-        parameters[:] = self.hydraulics.model.parameters
+        self.parameters(memory)[:] = self.hydraulics.model.parameters
         return memory
+
+    def rows(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return memory[ACTUATOR_STATES:].reshape(LEGS, STATE_COUNT)
+
+    def parameters(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
+
+    def lengths(self, q: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return np.asarray(self.functions.legwork.inverse_kinematics(q).length)
+
+    def holding(self, q: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        rest = np.zeros(6)
+        return np.asarray(self.functions.robot.inverse_dynamics(q, rest, rest))
 
     def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
         """See `ElementMemory`."""

@@ -42,9 +42,18 @@ def check_bending(robot: Robot) -> Findings:
         links = report_links(robot.description)
         found = Findings(*check_tree(robot, links), links)
     if robot.elements:
-        from flexdyn_ros.families.trees.elements.checks import held_by_springs, notes_of_elements
+        from flexdyn_ros.families.trees.elements.checks import (
+            findings_of_oil,
+            held_by_springs,
+            notes_of_elements,
+        )
 
-        found = found._replace(notes=found.notes + notes_of_elements(robot), held=held_by_springs(robot))
+        doubts, notes = findings_of_oil(robot)
+        found = found._replace(
+            warnings=found.warnings + doubts,
+            notes=found.notes + notes_of_elements(robot) + notes,
+            held=held_by_springs(robot),
+        )
     if robot.functions.is_constrained:
         from flexdyn_ros.families.trees.loops.checks import notes_of_loops
 

@@ -127,6 +127,9 @@ class Layer:
         """See `FamilyFunctions.singles`."""
         return {}
 
+    def add_springs(self, q: np.ndarray, K: np.ndarray, D: np.ndarray) -> None:
+        """Add to K and D (n, nv, nv) of `modes` at rows of q what is a spring to small motions alone."""
+
     def refuse(self, verb: str) -> None:
         """UnsupportedError if there is no such verb with this layer."""
 

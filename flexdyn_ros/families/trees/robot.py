@@ -261,6 +261,12 @@ class TreeFunctions(EntryFunctions):
         for layer in self.layers:
             layer.refuse(verb)
 
+    def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        K, D = super().springs_rows(rows)
+        for layer in self.layers:
+            layer.add_springs(rows.take("q"), K, D)
+        return K, D
+
     @property
     def is_constrained(self) -> bool:  # type: ignore[override]
         return any(layer.is_constraint for layer in self.layers)

@@ -75,7 +75,7 @@ def columns_of(trajectory: Trajectory) -> dict[str, np.ndarray]:
     )  # fmt: skip
     columns = {key: trajectory[key] for key in wanted}
     if trajectory.hydraulics is not None:
-        for leg in trajectory.effort_names:
+        for leg in trajectory.cylinder_names:
             columns |= {key: trajectory[key] for part in _OF_LEGS for key in (f"{leg}.{part}",)}
             columns[f"{leg}.valve_command"] = _led_to(trajectory[f"{leg}.valve_command"])
             del columns[f"{leg}.effort"]

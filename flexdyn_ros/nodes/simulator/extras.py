@@ -21,6 +21,7 @@ from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState, WheelStates
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import CAVITATION
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.robot.verbs import Robot
@@ -34,6 +35,7 @@ from flexdyn_ros.simulation.live.hydraulic_policy import (
 )
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
+from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
 from flexdyn_ros.simulation.live.simulation import REACH, Simulation
@@ -228,6 +230,57 @@ class PlatformTopics(Extra):
         return [status(level, f"{node}: legs", text, values)]
 
 
+class OilTopics(Extra):
+    """`~/hydraulic_state` and `~/hydraulic_command` of a tree whose cylinders oil drives.
+
+    Parameters
+    ----------
+    setting : Setting
+        Whose simulation is driven by an OilDrive, or whose cylinders are out of use.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self._simulation = setting.simulation
+        hydraulics = self._simulation.robot.hydraulics
+        self._ranges = ranges_of(hydraulics, np.inf)
+        self._message = HydraulicState(names=list(hydraulics.names))
+        self._state = setting.make("~/hydraulic_state")
+        self.inputs = {"~/hydraulic_command": self._on_command}
+
+    @property
+    def _drive(self) -> OilDrive | None:
+        found: OilDrive | None = self._simulation.drive
+        return found
+
+    def publish_fast(self, stamp: Time) -> None:
+        """The cylinders."""
+        if self._drive is not None and self._drive.fused is not None:
+            self._message.header.stamp = stamp
+            fill_hydraulic_state(self._message, self._drive.fused.cylinders)
+            self._state.publish(self._message)
+
+    def _on_command(self, message: HydraulicCommand, simulation: Simulation) -> None:
+        try:
+            if self._drive is None:
+                raise InputError("parameter hydraulics is 'none': cylinders exert the forces they are told")
+            setpoint = read_command(message, self._ranges)
+        except InputError as error:
+            raise simulation.buffer.refuse(error) from None
+        simulation.buffer.yield_to_others()
+        self._drive.take_setpoint(setpoint, simulation.stepper.t, time.monotonic())
+
+    def statuses(self, node: str) -> list[DiagnosticStatus]:
+        """NODE: cylinders."""
+        drive = self._drive
+        if drive is None or drive.fused is None:
+            return [status(OK, f"{node}: cylinders", "hydraulics none", {})]
+        flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
+        level, text = (WARN, "no command: valves closed") if drive.stale else (OK, "hydraulics fused")
+        if flags & CAVITATION:
+            level, text = WARN, "a chamber cavitates"
+        return [status(level, f"{node}: cylinders", text, {"flags": flags, "faults": drive.fused.faults})]
+
+
 class DeflectionMessage:
     """LinkDeflections of a robot as bytes, at the default stations; for a topic that is published often."""
 
@@ -370,6 +423,7 @@ EXTRAS: tuple[tuple[Callable[[Robot], object], Callable[[Setting], Extra]], ...]
     (lambda robot: robot.deflections(robot.neutral()), Deflections),
     (lambda robot: robot.wheel_names, WheelTopics),
     (lambda robot: robot.legs, PlatformTopics),
+    (lambda robot: robot.hydraulics is not None and not robot.legs, OilTopics),
     (lambda robot: robot.element_states, ElementStateTopic),
     (lambda robot: robot.pressure_areas is not None, lambda setting: Pressures(setting.simulation.robot)),
 )

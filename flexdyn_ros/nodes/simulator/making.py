@@ -21,6 +21,7 @@ from flexdyn_ros.nodes.simulator.parameters import (
 )
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
+from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
@@ -32,12 +33,11 @@ def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -
     stiffness, damping = servo_gains(node, robot, q0)
     stepping = {"dt": settings.step, "method": settings.method}
     stepping |= {"limits": settings.limits, "saturate": settings.saturate}
-    buffer, drive = _make_buffer(robot, settings), None
-    if robot.legs:
-        drive = _make_drive(robot, settings, stiffness, damping)
-        if drive.hydraulics != "none":
-            # cylinders have end stops and largest pressures of their own
-            stepping |= {"limits": "report", "saturate": False}
+    buffer = _make_buffer(robot, settings)
+    drive = _make_drive(robot, settings, stiffness, damping)
+    if drive is not None and drive.hydraulics != "none":
+        # cylinders have end stops and largest pressures of their own
+        stepping |= {"limits": "report", "saturate": False}
     simulation = Simulation(robot, buffer, q0, v0, stiffness, damping, drive, **stepping)
     simulation.stepper.advance(1)
     robot.energy(q0, v0)
@@ -63,10 +63,21 @@ def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
 
 def _make_drive(
     robot: Robot, settings: SimulatorParameters, stiffness: np.ndarray, damping: np.ndarray
-) -> PlatformDrive:
+) -> PlatformDrive | OilDrive | None:
+    """What advances a platform, or a tree on oil; None where the stepper does by itself."""
+    hydraulics = hydraulics_of(robot, settings.hydraulics)
+    if not robot.legs:
+        if hydraulics == "external":
+            raise ParameterError(
+                f"parameter hydraulics is 'external', but robot '{robot.name}' is no platform: its cylinders "
+                "act in the compiled steps; expected fused or none"
+            )
+        if hydraulics == "none":
+            return None
+        return OilDrive(robot, stiffness, damping, settings.command_timeout or inf)
     return PlatformDrive(
         robot,
-        hydraulics_of(robot, settings.hydraulics),
+        hydraulics,
         stiffness,
         damping,
         lockstep=settings.lockstep,

@@ -17,12 +17,14 @@ from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.table import (
     call_accelerate,
     call_actuate,
+    call_comply,
     call_exert,
     call_load,
     call_losses,
     call_measure,
     call_provide,
     call_ready,
+    call_settle,
     call_supply,
     table_at,
 )
@@ -206,6 +208,29 @@ def actuate(steps, t, h, a):
             address_of(a),
         )
         call_actuate(function, arguments)
+
+
+@kernel
+def comply(steps, h):
+    """Let actuators that are springs while an implicit step lasts say their forces and slopes, at the motion
+    in memory.position and memory.speed."""
+    head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.COMPLY]
+    if function != 0:
+        memory = open_steps(steps)
+        servo = address_of(memory.servo_stiffness), address_of(memory.servo_damping)
+        targets = address_of(memory.target_q), address_of(memory.target_v)
+        motion = address_of(memory.position), address_of(memory.speed)
+        call_comply(function, (head[S_ACTUATOR], h, *motion, address_of(memory.drive), *servo, *targets))
+
+
+@kernel
+def settle(steps, h):
+    """Tell those actuators the speeds at the end of a part of an implicit step, in memory.speed."""
+    head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.SETTLE]
+    if function != 0:
+        call_settle(function, (head[S_ACTUATOR], h, address_of(open_steps(steps).speed)))
 
 
 @kernel

@@ -19,7 +19,18 @@ from flexdyn_ros.numerics.compiling.windows import window
 
 from . import memory as at
 from .defect import book_euler, total_energy
-from .forces import accelerate, exert, gather_wrenches, losses, observe, servo_effort, stop_position, supply
+from .forces import (
+    accelerate,
+    comply,
+    exert,
+    gather_wrenches,
+    losses,
+    observe,
+    servo_effort,
+    settle,
+    stop_position,
+    supply,
+)
 from .memory import header_of, open_chart, open_steps
 
 #: times that a step is repeated because efforts of more coordinates turn out to be clipped
@@ -44,6 +55,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
     memory = open_steps(steps)
     nv = memory.nv
     observe(steps, q0, v0)
+    comply(steps, h)
     u = memory.effort3
     for i in range(memory.nu):
         k = 0.0
@@ -103,6 +115,7 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
     for i in range(memory.nu):
         memory.extra[i] = memory.speed[i]
     observe(steps, q0, v1)
+    settle(steps, h)
     for i in range(memory.nu):
         speed = memory.speed[i]
         mean = 0.5 * h * (memory.extra[i] + speed)

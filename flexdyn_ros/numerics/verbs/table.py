@@ -194,6 +194,20 @@ def actuate(actuator, head, work, t, h, q, v, effort, a):
     """
 
 
+@_row("int64(int64, float64, int64, int64, int64, int64, int64, int64, int64)")
+def comply(actuator, h, position, speed, drive, stiffness, damping, target_q, target_v):
+    """Before each part of h of an implicit step, with the memory of the actuators and what they measure
+    (nu,): force and slopes of actuators that are springs while the step lasts, as a servo whose target is
+    where they are. Optional.
+    """
+
+
+@_row("int64(int64, float64, int64)")
+def settle(actuator, h, speed):
+    """After each part of h of an implicit step, with the memory of the actuators and the speeds (nu,) that
+    they measure at its end. Optional; together with `comply`."""
+
+
 @_row("float64(int64, int64)")
 def supply(head, work):
     """Power that the surroundings give (a road that moves under wheels), for the arguments that `losses` was
@@ -214,7 +228,7 @@ PROVIDE_SIGNATURE = "int64(float64, int64, int64)"
 TABLE_WORDS = COLUMNS * len(ROWS)
 (
     STATUS, READY, INVERSE, FORWARD, BALANCE, INERTIA, MASS, BIAS_TERMS, ENERGY, MOMENTA, FRAMES, JACOBIAN,
-    JACOBIAN_RATE, MOVED, LOAD, ACCELERATE, LOSSES, MEASURE, EXERT, ACTUATE, SUPPLY,
+    JACOBIAN_RATE, MOVED, LOAD, ACCELERATE, LOSSES, MEASURE, EXERT, ACTUATE, COMPLY, SETTLE, SUPPLY,
 ) = range(0, TABLE_WORDS, COLUMNS)  # fmt: skip
 SLOPES = BALANCE + ON_TANGENTS
 #: names of functions in other columns than the first
@@ -222,13 +236,16 @@ _COLUMNS = {
     "inverse_on_lanes": INVERSE + ON_LANES, "forward_on_lanes": FORWARD + ON_LANES, "slopes": SLOPES,
 }  # fmt: skip
 #: the rows that steps in time call
-STEPPED = ("ready", "energy", "load", "accelerate", "losses", "measure", "exert", "actuate", "supply")
+STEPPED = (
+    "ready", "energy", "load", "accelerate", "losses", "measure", "exert", "actuate", "comply", "settle",
+    "supply",
+)  # fmt: skip
 
 # how kernels call them
 call_status, call_ready, call_inverse, call_forward = status.call, ready.call, inverse.call, forward.call
 call_balance, call_observe, call_load, call_accelerate = balance.call, mass.call, load.call, accelerate.call
 call_losses, call_measure, call_exert = losses.call, measure.call, exert.call
-call_actuate, call_supply = actuate.call, supply.call
+call_actuate, call_comply, call_settle, call_supply = actuate.call, comply.call, settle.call, supply.call
 call_on_lanes, call_of_rows = caller(LANES_SIGNATURE), caller(ROWS_SIGNATURE)
 call_provide = caller(PROVIDE_SIGNATURE)
 

@@ -32,6 +32,9 @@ def coriolis_of(robot: RobotInterface, twists: Sequence[int], q: np.ndarray, v: 
     C = robot.inverse_dynamics_derivatives(q, v, still)[1]
     C -= robot.inverse_dynamics_derivatives(q, -v, still)[1]
     C *= 0.25
+    if robot.nu != robot.nv:
+        # efforts behind those of the coordinates are cylinders: generalized forces are B tau
+        C = robot.actuation_matrix(q) @ C
     if twists:
         M = robot.mass_matrix(q)
         for i in twists:

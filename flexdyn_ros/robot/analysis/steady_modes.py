@@ -38,10 +38,10 @@ def steady_modes_of(robot: RobotInterface, q: np.ndarray, v: np.ndarray, locked:
     StateError
         If A changes along the motion: there are no modes then, but Floquet exponents.
     UnsupportedError
-        Of platforms with hydraulics, whose oil is a spring of `Robot.modes` but has no part in A.
+        Of robots with hydraulics, whose oil is a spring of `Robot.modes` but has no part in A.
     """
     if robot.hydraulics is not None:
-        raise UnsupportedError(f"modes about steady rotation of '{robot.name}', which stands on hydraulics")
+        raise UnsupportedError(f"modes about steady rotation of '{robot.name}', which oil drives")
     rows = Rows({"q": (q, robot.nq), "v": (v, robot.nv)})
     names = tuple(name for name, held in zip(robot.v_names, locked, strict=True) if held)
     positions, velocities = rows.take("q"), rows.take("v")

@@ -209,6 +209,11 @@ class PlatformDrive:
         """Lengths of the legs (6,) [m]."""
         return self.robot.inverse_kinematics(stepper.q.copy()).length
 
+    def motion(self, stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and rates of the legs (6,) [m, m/s]."""
+        legs = self.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
+        return legs.length, legs.rate
+
     def advance(
         self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
     ) -> int:

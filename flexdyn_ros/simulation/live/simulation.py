@@ -122,8 +122,8 @@ class Simulation:
         State after start and reset.
     stiffness, damping : (nu,) arrays
         Gains of the servos when they are on.
-    drive : PlatformDrive, optional
-        What advances the stepper of a platform.
+    drive : PlatformDrive or OilDrive, optional
+        What advances the stepper of a platform, or of a tree whose cylinders oil drives.
     options : of the Stepper
     """
 
@@ -218,8 +218,8 @@ class Simulation:
         if self.drive is None:
             q, v = self._motion()
             return q.copy(), v.copy()
-        legs = self.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
-        return legs.length, legs.rate
+        position, velocity = self.drive.motion(stepper)
+        return position.copy(), velocity.copy()
 
     def clear_drive(self) -> None:
         """A command of the buffer has come: commands of a drive beside it end."""

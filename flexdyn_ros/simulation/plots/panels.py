@@ -220,13 +220,13 @@ def _of_coordinates(t: Samples, quantity: str, coordinates: Sequence[str] | None
 
 
 def _hydraulic_panels(t: Samples) -> list[Panel]:
-    """Pressures and spools of the cylinders of a platform, if they were recorded."""
+    """Pressures and spools of cylinders, if they were recorded."""
     if t.hydraulics is None:
         return []
     cylinders = t.hydraulics
 
     def panel(title: str, quantity: str, unit: str, values: np.ndarray) -> Panel:
-        return Panel(title, quantity, unit, [(name, values[:, i]) for i, name in enumerate(t.effort_names)])
+        return Panel(title, quantity, unit, [(name, values[:, i]) for i, name in enumerate(t.cylinder_names)])
 
     return [
         panel("Bore side", "absolute pressure", "bar", cylinders.pressure_bore / 1e5),

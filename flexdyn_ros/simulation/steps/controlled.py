@@ -183,8 +183,9 @@ class _Run:
         self.stepper.use_method(kind.of_stepper)
 
     def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
-        """As `go`; cylinders that take forces (6,) set their valves anew in every period."""
+        """As `go`; cylinders take their forces from (nu,), and set their valves anew in every period."""
         assert self._cylinders is not None
+        forces = forces[self._cylinders.places]
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
         event = None
         for until in np.linspace(self.t, end, periods + 1)[1:].tolist():
@@ -193,7 +194,7 @@ class _Run:
         return event
 
     def _take_cylinders(self) -> None:
-        """Let the cylinders of a platform drive it, their pressures as exact as the platform's motion."""
+        """Let the cylinders drive the robot, their pressures as exact as its motion."""
         cylinders = self._cylinders = FusedHydraulics(self.stepper, "valve")
         pressure = cylinders.sharpen(SHARPER * self.plan.rtol)
         self.record.follow(cylinders)
@@ -216,10 +217,18 @@ class _Run:
 
     def _effort(self) -> np.ndarray:
         """What acts on the robot at the state."""
-        return self.stepper.effort if self._cylinders is None else self._cylinders.cylinders["force"]
+        if self._cylinders is None:
+            return self.stepper.effort
+        effort = self.stepper.effort.copy()
+        effort[self._cylinders.places] = self._cylinders.cylinders["force"]
+        return effort
 
     def _state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.stepper.q.copy(), self.stepper.v.copy()
+
+    def _states(self, times: np.ndarray) -> np.ndarray:
+        """States of elements (n, ns) at times (n,): the time of the steps, where cylinders act."""
+        return self.stepper.states[None] if self.plan.moves_states else self.provider.states(times)
 
     def _rows(self, last: int) -> list[np.ndarray]:
         """Rows of the record up to the sample `last` that are still to be filled."""
@@ -322,7 +331,7 @@ class _Run:
         """Take rows of the record that were written at times (n,)."""
         record = self.record
         here = slice(record.count, record.count + times.size)
-        record.t[here], record.states[here] = times, self.provider.states(times)
+        record.t[here], record.states[here] = times, self._states(times)
         record.count += times.size
 
     def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
@@ -416,7 +425,7 @@ class _Run:
             self.stepper.look_again(event.time)
             stepper = self.stepper
             account = stepper.work, stepper.dissipated, stepper.any_saturated
-            states = self.provider.states(np.array([event.time]))[0]
+            states = self._states(np.array([event.time]))[0]
             record.add(event.time, stepper.q, stepper.v, self._effort(), *account, states)
         self.t = event.time
 
@@ -429,20 +438,19 @@ def run_controlled(plan: Plan) -> Trajectory:
         samples = plan.samples
         # cylinders are recorded, and their force control acts, where a sample ends a call
         holds = plan.control is not None and not plan.is_continuous
-        by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force"
+        by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force" or plan.moves_states
         stride = 1 if by_samples else max(1, last)
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)
             tau = plan.command(float(times[first]), *run._state())
-            if plan.cylinders != "force":
-                run.provider.command(float(times[first]), tau)
+            run.provider.command(float(times[first]), tau)
             if first == 0:
                 run.begin()
             elif plan.cylinders == "direct" and run.record.t[run.record.count - 1] == times[first]:
                 run.stepper.look_again(float(times[first]))
                 run.record.tau[run.record.count - 1] = run.stepper.effort
             wanted = times[samples[(samples > first) & (samples <= end)]]
-            if plan.cylinders == "force":
+            if plan.mode == "force":
                 event = run.go_with_forces(float(times[end]), wanted, tau)
             else:
                 event = run.go(float(times[end]), wanted)

@@ -50,7 +50,8 @@ def run_fixed(plan: Plan) -> Trajectory:
     in_chunks = all(watch.many is not None for watch in plan.watches)
     first, event = 0, None
     with Progress(plan) as progress:
-        if isinstance(stepper, Stepper) and in_chunks and not (calls_back or "hydraulics" in plan.record):
+        by_steps = calls_back or "hydraulics" in plan.record or plan.moves_states
+        if isinstance(stepper, Stepper) and in_chunks and not by_steps:
             first = plan.times.size - 1 - _has_short_step(plan)
             event = _in_chunks(plan, stepper, record, progress, first)
         if event is None:
@@ -180,7 +181,7 @@ def _step_by_step(
         _anchor(plan, stepper, i)
         # all steps but a shorter last one are exactly dt, as in the compiled loop
         h = float(times[i + 1] - t) if i + 2 == times.size and _has_short_step(plan) else plan.dt
-        _ask(plan, stepper, t, h, i % plan.hold == 0)
+        _ask(plan, stepper, record, t, h, i % plan.hold == 0)
         before = stepper.snapshot() if plan.watches else ()
         if stepper.step(h, t) != OK:
             raise _failure(plan, stepper, record, t)
@@ -216,12 +217,13 @@ def _anchor(plan: Plan, stepper: AnyStepper, i: int) -> None:
             stepper.place(c.q_index, x)
 
 
-def _ask(plan: Plan, stepper: AnyStepper, t: float, h: float, samples: bool) -> None:
+def _ask(plan: Plan, stepper: AnyStepper, record: Record, t: float, h: float, samples: bool) -> None:
     """Efforts, wrenches and prescribed motion for the step of h that begins at t, at a sample or not."""
     if plan.drive is not None:
         stepper.place_drive(plan.drive, t, h)
     if plan.control is not None and (samples or plan.is_continuous):
         stepper.set_efforts(plan.command(t, stepper.q, stepper.v))
+        record.use_mode(plan.mode)
     if plan.wrenches is not None:
         stepper.set_wrenches(plan.wrenches(t, stepper.q.copy(), stepper.v.copy()))
 

@@ -1,16 +1,18 @@
-"""Hydraulic cylinders inside the compiled steps of a platform, and valve openings that move them."""
+"""Hydraulic cylinders inside the compiled steps of a robot, and valve openings that move them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState, unpacked
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels import supplies
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 
@@ -23,13 +25,13 @@ _STEPPED = ("auto", "adaptive_staggered", *METHODS)
 
 @dataclass(frozen=True, eq=False)
 class ValveOpenings:
-    """Control of `simulate` that opens the valves of a platform instead of asking for forces.
+    """Control of `simulate` that opens the valves of cylinders instead of asking for forces.
 
     Parameters
     ----------
-    openings : (6,) array, or callable (t, q, v) -> (6,)
-        Valve openings, clamped to -1..1; positive lets the rod out. A callable is called at every dt and its
-        answer held.
+    openings : (n,) array, or callable (t, q, v) -> (n,)
+        Valve openings of the n cylinders in the order of the description, clamped to -1..1; positive lets
+        the rod out. A callable is called at every dt and its answer held.
     """
 
     openings: np.ndarray | Callable[[float, np.ndarray, np.ndarray], object]
@@ -38,15 +40,16 @@ class ValveOpenings:
 def command_mode(robot: Robot, method: str, control: object) -> str:
     """How cylinders take what `control` gives: "force", "valve"; "direct" without cylinders.
 
-    Cylinders of a platform act by "auto", "adaptive_staggered" and "staggered"; by the other fixed steps if
-    control opens valves. Without control the valves are closed.
+    Cylinders act by "auto", "adaptive_staggered" and "staggered", those of trees by "rosenbrock" (which
+    "auto" then is, with dt); by the other fixed steps if control opens valves, by `ValveOpenings` or a
+    mapping that names CYLINDER/valve. Without control the valves are closed.
 
     Raises
     ------
     UnsupportedError
         For valve openings where no cylinders act.
     """
-    opens_valves = isinstance(control, ValveOpenings)
+    opens_valves = isinstance(control, ValveOpenings) or names_valves(control)
     if robot.hydraulics is None:
         if opens_valves:
             raise UnsupportedError(f"robot '{robot.name}' has no hydraulics whose valves could open")
@@ -57,9 +60,19 @@ def command_mode(robot: Robot, method: str, control: object) -> str:
         )
     if opens_valves:
         return "valve"
-    if method in ("auto", "adaptive_staggered", "staggered"):
+    own = robot.motion is not None and robot.motion.memory is not None and robot.motion.memory.method
+    if method in ("auto", "adaptive_staggered", "staggered", own):
         return "valve" if control is None else "force"
     return "direct"
+
+
+#: how mappings name the valve of a cylinder: NAME/valve
+VALVE_OF = "/valve"
+
+
+def names_valves(control: object) -> bool:
+    """Whether a control is a mapping that names valves."""
+    return isinstance(control, Mapping) and any(str(name).endswith(VALVE_OF) for name in control)
 
 
 #: columns of what the force control remembers from tick to tick
@@ -68,17 +81,17 @@ _MODES = {"direct": cylinder.DIRECT, "valve": cylinder.BY_VALVE, "force": cylind
 
 
 class FusedHydraulics:
-    """The cylinders that drive the platform of a stepper.
+    """The cylinders that drive the robot of a stepper.
 
     While they are in use the stepper's `tau` is their command, valve openings or forces on the rods, and
-    its `effort` what they exert. Pressures and platform move in turn (docs/theory/hydraulics.md,
+    its `effort` what they exert. Pressures and robot move in turn (docs/theory/hydraulics.md,
     "Integration"), so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered",
     which "auto" then is; in the cheaper order, pressures first, with the others.
 
     Parameters
     ----------
     stepper : Stepper
-        Of a platform with hydraulics; should neither clip efforts nor have stops, which the cylinders have.
+        Of a robot with hydraulics; should neither clip efforts nor have stops, which the cylinders have.
     mode : {"force", "valve", "direct"}
         How `tau` is meant; "direct": forces on the rods, the cylinders out of use.
 
@@ -91,15 +104,24 @@ class FusedHydraulics:
     def __init__(self, stepper: Stepper, mode: str = "force") -> None:
         hydraulics = stepper.robot.hydraulics
         if hydraulics is None:
-            raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a platform may have")
-        self.hydraulics, self._stepper = hydraulics, stepper
-        self._memory = stepper._workspace.actuators
-        rows = self._memory[cylinder.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
-        self.cylinders = Cylinders(hydraulics, hydraulics.initial(np.zeros(6)), rows)
+            raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a <cylinder> may have")
+        memory = stepper._motion.memory
+        assert isinstance(memory, CylinderMemory)
+        self.hydraulics, self._stepper, self._kept = hydraulics, stepper, memory
+        self._memory, self._places = stepper._workspace.actuators, memory.places
+        # what `Robot.element_states` names is there from the start
+        start = None if memory.states else hydraulics.initial(np.zeros(memory.places.size))
+        self.cylinders = Cylinders(hydraulics, start, memory.rows(self._memory))
         self.mode = mode
         self._missed = 0
-        self.fill()
+        if not memory.states:
+            self.fill()
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
+
+    @property
+    def places(self) -> np.ndarray:
+        """Of the cylinders (n,) among the efforts."""
+        return self._places
 
     @property
     def mode(self) -> str:
@@ -111,27 +133,32 @@ class FusedHydraulics:
         UnknownNameError.check("mode", mode, tuple(_MODES))
         self._memory[cylinder.MODE] = _MODES[mode]
         self._stepper.use_actuators(mode != "direct")
-        self._memory[cylinder.IS_STAGGERED] = float(self._stepper.method == "staggered")
+        self._memory[cylinder.IS_STAGGERED] = self._kept.scheme(self._stepper.method)
 
     def sharpen(self, rtol: float) -> float:
         """Compute pressures to rtol of the highest supply pressure, which is returned [Pa]."""
-        rows = self._memory[cylinder.ACTUATOR_PARAMETERS : cylinder.ACTUATOR_STATES].reshape(
-            -1, cylinder.PARAMETER_COUNT
-        )
+        rows = self._kept.parameters(self._memory)
         supply = float(rows[:, cylinder.SUPPLY].max())
         rows[:, cylinder.RTOL], rows[:, cylinder.ATOL] = 0.0, rtol * supply
+        lines = self._kept.supply_parameters(self._memory)
+        lines[:, supplies.RTOL], lines[:, supplies.ATOL] = 0.0, rtol * supply
         return supply
 
     def decide(self, t: float, forces: np.ndarray, period: float) -> None:
-        """Let the force control of the cylinders set the openings that lead to forces (6,) [N], once for a
+        """Let the force control of the cylinders set the openings that lead to forces (n,) [N], once for a
         period [s]: the law is that of a digital controller, the steps may be shorter."""
-        length, rate = self._stepper.actuator_motion(t)
+        length, rate = (x[self._places] for x in self._stepper.actuator_motion(t))
         rows = self.cylinders.rows
         # its own memory is that of the last period: ticks by openings clear and overwrite it
         rows[:, _OF_LAW] = self._law
-        openings = np.empty(6)
+        openings = np.empty(len(rows))
+        # of shared supplies the pressure that the line has now
+        parameters = self._kept.parameters(self._memory).copy()
+        shared, lines = parameters[:, cylinder.SUPPLY_INDEX].astype(int), self._kept.supplies(self._memory)
+        hang = shared >= 0
+        parameters[hang, cylinder.SUPPLY] = lines[shared[hang], supplies.PRESSURE]
         self._missed = kernels.decide(
-            self.hydraulics._address, 6, rows.reshape(-1), length, rate, forces, openings, period
+            parameters.ctypes.data, len(rows), rows.reshape(-1), length, rate, forces, openings, period
         )
         self._law = rows[:, _OF_LAW].copy()
         self.command(openings, "valve")
@@ -148,29 +175,32 @@ class FusedHydraulics:
         """What an error of the memory of the cylinders may be: of pressures as given [Pa]; the rest follows
         them and does not count."""
         allowed = np.full(self._memory.size, np.inf)
-        rows = allowed[cylinder.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
+        rows = self._kept.rows(allowed)
         rows[:, [cylinder.PRESSURE_1, cylinder.PRESSURE_2]] = pressure
+        self._kept.supplies(allowed)[:, supplies.PRESSURE] = pressure
         return allowed
 
     def fill(self, tau: object = None) -> None:
-        """Close the valves and put pressures in balance with forces tau (6,) [N].
+        """Close the valves and put pressures in balance with forces tau (n,) [N].
 
-        Default: those that hold the platform at rest where it is.
+        Default: those that hold the robot at rest where it is.
         """
-        robot, stepper = self._stepper.robot, self._stepper
-        rest = np.zeros(6)
-        forces = robot.inverse_dynamics(stepper.q.copy(), rest, rest) if tau is None else tau
-        lengths = robot.inverse_kinematics(stepper.q.copy()).length
-        self.set_state(self.hydraulics.initial(forces, lengths))
+        q = self._stepper.q.copy()
+        forces = self._kept.holding(q) if tau is None else tau
+        self.set_state(self.hydraulics.initial(forces, self._kept.lengths(q)))
 
     def set_state(self, state: HydraulicState) -> None:
-        """Go on with other cylinders (fields (6,)), faults forgotten."""
+        """Go on with other cylinders (fields (n,)), faults forgotten."""
         self.cylinders.set_state(state)
         self._memory[cylinder.FAULTS] = 0.0
 
     def state(self) -> HydraulicState:
-        """The cylinders now."""
-        return self.cylinders.state()
+        """The cylinders now, their pressures at the lengths that they have."""
+        rows = self.cylinders.rows.copy()
+        if self._memory[cylinder.IS_STAGGERED] != 0.0:
+            lengths = self._kept.lengths(self._stepper.q.copy())
+            kernels.settle(self.hydraulics._address, len(rows), rows.reshape(-1), lengths)
+        return unpacked(rows)
 
     @property
     def faults(self) -> int:
@@ -178,10 +208,10 @@ class FusedHydraulics:
         return int(self._memory[cylinder.FAULTS])
 
     def command(self, values: object, mode: str | None = None) -> None:
-        """The command of the cylinders from now on (6,), and how it is meant."""
-        array = np.asarray(values, dtype=np.float64)
-        if array.shape != (6,) or not np.isfinite(array).all():
-            raise StateError(f"command is {array}, expected six finite numbers")
+        """The command of the cylinders from now on (n,), and how it is meant."""
+        array, n = np.asarray(values, dtype=np.float64), self._places.size
+        if array.shape != (n,) or not np.isfinite(array).all():
+            raise StateError(f"command is {array}, expected {n} finite numbers")
         if mode is not None:
             self.mode = mode
-        self._stepper.tau[:] = array
+        self._stepper.tau[self._places] = array

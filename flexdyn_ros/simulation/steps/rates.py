@@ -22,6 +22,7 @@ class HeldCommand:
         self.lag = None if robot.motion is None else robot.motion.lag
         self._since, self.tau = t, tau
         self._force = tau if self.lag is None else self.lag.forces(states)
+        self._states = states
 
     def take(self, t: float, tau: np.ndarray) -> None:
         """Another command from t [s] on."""
@@ -34,8 +35,10 @@ class HeldCommand:
         return self.tau if self.lag is None else self.lag.after(t - self._since, self.tau, self._force)
 
     def states(self, times: np.ndarray) -> np.ndarray:
-        """States of elements (n, ns) at times (n,)."""
-        return np.zeros((len(times), 0)) if self.lag is None else self.lag.pressures(self.at(times[:, None]))
+        """States of elements (n, ns) at times (n,); those of elements that take no part stay."""
+        if self.lag is None:
+            return np.tile(self._states, (len(times), 1))
+        return self.lag.pressures(self.at(times[:, None]))
 
 
 class CompiledRates:

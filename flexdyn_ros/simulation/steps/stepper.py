@@ -59,8 +59,8 @@ class Stepper:
         Step [s].
     method : {"auto", "semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered"}
         "auto": rk4 for rigid trees where springs, damping, friction, servo and stops allow it at this
-        step, else rosenbrock; decided anew whenever the state, gains or stops are set. Staggered where
-        actuators with states of their own are in use (platforms with hydraulics), and only there.
+        step, else rosenbrock; decided anew whenever the state, gains or stops are set. Where cylinders with
+        hydraulics are in use staggered for platforms, rosenbrock for trees; staggered only there.
         scaled_rk4 is rk4 with added masses on the modes that are too fast for this step
         (simulation/steps/mass_scaling.py), chosen anew whenever the state is set.
     q0, v0 : (nq,), (nv,) arrays, optional
@@ -423,8 +423,9 @@ class Stepper:
     def _choose_method(self) -> None:
         """Resolve "auto" and tell the kernels."""
         name = self._requested_method
-        if name == "auto" and self.has_actuators_in_use:
-            name = "staggered"
+        memory = self._motion.memory
+        if name == "auto" and self.has_actuators_in_use and memory is not None:
+            name = memory.method
         if name == "auto":
             w = self._workspace
             stops = self._workspace.stops

@@ -20,7 +20,7 @@ class Moment(NamedTuple):
 
     q (nq,), v (nv,), tau (nu,): the state. shown (nq,): where the robot is drawn, which may be magnified.
     held: whether efforts are those that hold the robot where it is; else tau moves it. cylinders: absolute
-    pressures (6, 2) [Pa] in bore and rod chambers, where they are known. pushes: wrenches (moment; force)
+    pressures (n, 2) [Pa] in bore and rod chambers, where they are known. pushes: wrenches (moment; force)
     (6,) of the visitor, by frame.
     """
 
@@ -156,10 +156,10 @@ def rest_of(robot: Robot) -> Moment:
 
 
 def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
-    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame that they are
-    written at; {} where there are none."""
+    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame or cylinder that
+    they are written at; {} where there are none."""
     if robot.hydraulics is not None:
-        return _of_cylinders(robot, now)
+        return _of_legs(robot, now) if robot.legs else _of_cylinders(robot, now)
     if robot.pressure_areas is None:
         return {}
     found = robot.pressures(now.q, _efforts(robot, now)).reshape(-1, 3)
@@ -168,6 +168,32 @@ def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
 
 
 def _of_cylinders(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
+    """Those of cylinders between two frames that are known, else those of shut valves in balance."""
+    names, found = robot.hydraulics.names, now.cylinders
+    if found is None:
+        states = robot.rest_states(now.q, tau=None if now.held else now.tau)
+        value = dict(zip((state.name for state in robot.element_states), states, strict=True))
+        found = np.array([[value[f"{name}/pressure_{port}"] for port in ("bore", "rod")] for name in names])
+    return dict(zip(names, found, strict=True))
+
+
+def label_places(robot: Robot, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Places (3,) in the world of what `pressures_of` names: origins of frames, middles of cylinders [m]."""
+    lines = {element.name: element.record for element in robot.elements}
+    found = {}
+    for name in names:
+        ends = [(name, (0.0, 0.0, 0.0))]
+        if name in lines:
+            line = lines[name]
+            ends = [(line.base, line.base_xyz), (line.end, line.end_xyz)]
+        points = [np.asarray(xyz) for frame, xyz in ends if frame == "world"]
+        poses = ((robot.frames(q, frame), xyz) for frame, xyz in ends if frame != "world")
+        points += [T[:3, :3] @ np.asarray(xyz) + T[:3, 3] for T, xyz in poses]
+        found[name] = np.mean(points, axis=0)
+    return found
+
+
+def _of_legs(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
     """Those that are known, else those of closed valves in balance with what the legs carry."""
     found = now.cylinders
     if found is None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, pushes_of, rest_of
+from flexdyn_ros.view.drawing.loads import (
+    LOADS,
+    Moment,
+    Vectors,
+    label_places,
+    offered,
+    pressures_of,
+    pushes_of,
+    rest_of,
+)
 from flexdyn_ros.wording import with_unit
 
 if TYPE_CHECKING:
@@ -127,10 +136,10 @@ class Overlays:
         shown = "pressures" in chosen
         found = pressures_of(self._robot, now) if shown and self._labels else {}
         changes: list[Callable[[], None]] = []
+        places = label_places(self._robot, now.shown, tuple(self._labels))
         for frame, label in self._labels.items():
             text = " ".join(f"{p / BAR:.2f}" for p in found[frame]) + " bar" if shown else ""
-            at = self._robot.frames(now.shown, frame)[:3, 3]
-            changes.append(partial(_write, label, text, at))
+            changes.append(partial(_write, label, text, places[frame]))
         return changes
 
 

@@ -79,7 +79,7 @@ def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
     target."""
     robot = drive.robot
     if drive.valves:
-        return [(f"valve of {name}", -1.0, 1.0, "opening") for name in robot.effort_names]
+        return [(f"valve of {name}", -1.0, 1.0, "opening") for name in robot.hydraulics.names]
     if robot.legs:
         lengths = drive.targets
         return [

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force, tick_legs
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     ACTUATOR_NUMBERS,
@@ -152,13 +153,17 @@ def drive_cylinders(model, J, memory, q, v, a, effort, h):
     see_legs(model, J, q, v, length, rate)
     for i in range(LEGS):
         acceleration[i], command[i] = 0.0, effort[i]
+    # legs of staggered steps move as foreseen; those of other methods with the forces of this tick
     if memory[IS_STAGGERED] != 0.0:
         see_accelerations(model, J, q, v, a, rate, acceleration)
+        follow = 1.0
+    else:
+        follow = min(FOLLOW * h, 1.0)
     states = memory[ACTUATOR_STATES:ACTUATOR_NUMBERS]
     mode = FORCE_COMMAND if memory[MODE] == BY_FORCE else VALVE
     faults = tick_legs(
         memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES], states, memory[ACTUATOR_WORK:at],
-        length, rate, acceleration, command, mode, h,
+        length, rate, acceleration, command, mode, h, follow,
     )  # fmt: skip
     memory[FAULTS] += faults
     for i in range(LEGS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -23,6 +23,7 @@ from flexdyn_ros.families.trees.elements.model import (
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import loops_of
+from flexdyn_ros.multibody.elements.cylinder.circuits import circuits_of, unused_supplies
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -31,6 +32,10 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.results import CylinderStates, ElementStates, Loads
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.elements.oil import Oil
+    from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 
 
 class Elements(Layer):
@@ -42,7 +47,7 @@ class Elements(Layer):
     behind the efforts of the coordinates (docs/theory/elements.md).
     """
 
-    offers = ("elements", "element_names", "element_forces", "cylinder_states")
+    offers = ("elements", "element_names", "element_forces", "cylinder_states", "hydraulics")
 
     @staticmethod
     def sections(description: RobotDescription) -> tuple[str, ...]:
@@ -61,6 +66,7 @@ class Elements(Layer):
         )
         self._is_driven = np.array([i for i, e in enumerate(self.elements) if e.kind.driven], dtype=np.intp)
         self.driven = self._driven_coordinates()
+        self.oil = self._find_oil()
         functions.effort_names += tuple(c.name for c in self.driven)
         functions.nu = len(functions.effort_names)
         #: the robot without its elements
@@ -82,6 +88,31 @@ class Elements(Layer):
     # ---- what the elements are ----
 
     @property
+    def hydraulics(self) -> Hydraulics | None:
+        """The cylinders that oil drives; None without any."""
+        return None if self.oil is None else self.oil.hydraulics
+
+    def _find_oil(self) -> Oil | None:
+        description = self.functions.description
+        if "supply" not in description.extras and not any(getattr(e.record, "hydraulics", None) for e in self.elements):
+            return None
+        circuits = circuits_of(description)
+        if not self.functions.changes:
+            self.functions.warnings += unused_supplies(description)
+        if not circuits:
+            return None
+        if loops_of(description):
+            _, record = circuits[0].cylinders[0]
+            place = description.place(record, f"cylinder '{record.name}'")
+            place.fail("<hydraulics> beside a <loop> is not possible yet", expected="no <loop>, or <force>")
+        from flexdyn_ros.families.trees.elements.oil import Oil
+
+        names = {record.name for circuit in circuits for _, record in circuit.cylinders}
+        elements = [i for i, e in enumerate(self.elements) if e.name in names]
+        driven = [i for i, c in enumerate(self.driven) if c.name in names]
+        return Oil(self.functions, circuits, elements, driven)
+
+    @property
     def element_names(self) -> tuple[str, ...]:
         """Names of the elements: cylinders, then springs, dampers, torsion springs."""
         return tuple(element.name for element in self.elements)
@@ -94,7 +125,7 @@ class Elements(Layer):
         DimensionError, StateError
         """
         shape, told = self._told(q, v)
-        return ElementStates(*(told[..., i].reshape(*shape, -1) for i in range(3)))
+        return ElementStates(*(told[..., i].reshape(*shape, len(self.elements)) for i in range(3)))
 
     def cylinder_states(self, q: np.ndarray, v: np.ndarray) -> CylinderStates:
         """Length, rate, stroke and force limits of every cylinder; see `CylinderStates`.
@@ -104,7 +135,7 @@ class Elements(Layer):
         DimensionError, StateError
         """
         shape, told = self._told(q, v)
-        length, rate = (told[:, self._is_driven, i].reshape(*shape, -1) for i in range(2))
+        length, rate = (told[:, self._is_driven, i].reshape(*shape, len(self.driven)) for i in range(2))
         largest, least_length = (
             np.array([getattr(c, x) for c in self.driven]) for x in ("effort_limit", "lower")
         )
@@ -153,13 +184,19 @@ class Elements(Layer):
 
     def driven_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         shape, told = self._told(q, v)
-        lengths, rates = (told[:, self._is_driven, i].reshape(*shape, -1) for i in range(2))
+        lengths, rates = (told[:, self._is_driven, i].reshape(*shape, len(self.driven)) for i in range(2))
         return lengths, rates
 
     def motion(self, within: Motion) -> Motion:
         from flexdyn_ros.families.trees.elements.motion import elements_motion
 
-        return elements_motion(within, self.packed, self.elements, self.driven)
+        return elements_motion(within, self.packed, self.elements, self.driven, self.oil)
+
+    def add_springs(self, q: np.ndarray, K: np.ndarray, D: np.ndarray) -> None:
+        if self.oil is not None:
+            J = self._lengths(q)[1][:, self.oil.elements]
+            for matrix, of_cylinders in zip((K, D), self.oil.springs(q), strict=True):
+                matrix += np.einsum("nki,nk,nkj->nij", J, of_cylinders, J)
 
     # ---- what the elements do ----
 
@@ -174,7 +211,7 @@ class Elements(Layer):
         size = n * (verbs.TOLD + self.functions.nv)
         heads = self.functions.heads
         head = heads.kept("elements", lambda: heads.new(looking="elements", results=size))
-        return rows.shape, self.functions.look(head, rows).reshape(rows.count, n, -1)
+        return rows.shape, self.functions.look(head, rows).reshape(rows.count, n, size // n)
 
     def loads_rows(
         self,

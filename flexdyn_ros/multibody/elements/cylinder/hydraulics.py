@@ -26,10 +26,13 @@ class HydraulicState(NamedTuple):
     """Cylinders at one time, arrays (..., n), SI, pressures absolute; forces along the legs.
 
     force = force_hydraulic - force_friction + force_stop is that of the cylinder on the rod, positive pushes
-    it out; force_friction is the resistance of the seals, positive against extension. flow_bore, flow_rod are
-    those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The fields
-    after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's bristles,
-    integral of the force control, the last rate and its filtered slope, sub-steps tried.
+    it out; force_friction is the resistance of the seals, positive against extension. flow_bore, flow_rod
+    are those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The
+    fields after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's
+    bristles, integral of the force control, the last rate and its filtered slope, sub-steps tried; then the
+    oil in both chambers, its volume at atmospheric pressure [m3], with the stroke at which it has the
+    pressures: steps go on with it, and new pressures mean other oil; and energies from the supply, of the
+    piston, and lost [J], added up for cylinders on a <supply> of their own description only.
     """
 
     force: np.ndarray
@@ -51,6 +54,12 @@ class HydraulicState(NamedTuple):
     last_rate: np.ndarray
     rate_slope: np.ndarray
     attempts: np.ndarray
+    oil_bore: np.ndarray
+    oil_rod: np.ndarray
+    oil_stroke: np.ndarray
+    supply_work: np.ndarray
+    piston_work: np.ndarray
+    oil_loss: np.ndarray
 
 
 class Hydraulics:
@@ -112,20 +121,9 @@ class Hydraulics:
         n = len(self.names)
         lengths = self.model.home if lengths is None else lengths
         tau, lengths = self._rows(tau=tau, lengths=lengths)
-        A1, A2 = self.model.column("bore_area"), self.model.column("rod_area")
-        p_s, p_t = self.model.column("supply"), self.model.column("tank")
-        wanted = tau + (A1 - A2) * self.model.column("atmosphere")
-        rod = np.clip((A1 * (p_s + p_t) - wanted) / (A1 + A2), p_t, p_s)
-        bore = np.clip((wanted + A2 * rod) / A1, p_t, p_s)
-        rod = np.clip((A1 * bore - wanted) / A2, p_t, p_s)
-        zero = np.zeros_like(tau)
-        fields = dict.fromkeys(HydraulicState._fields, zero)
-        state = HydraulicState(**fields | {"pressure_bore": bore, "pressure_rod": rod})
-        states = np.stack(np.broadcast_arrays(*state), axis=-1)
-        kernels.report(self._address, n, states.reshape(-1), lengths.reshape(-1), zero.reshape(-1).copy())
-        result = unpacked(states)
-        missed = abs(A1 * bore - A2 * rod - wanted) > 1e-6 * A1 * p_s
-        return result._replace(flags=result.flags | np.where(missed, np.uint32(512), np.uint32(0)))
+        states = np.empty((*tau.shape, STATE_COUNT))
+        kernels.rest(self._address, n, states.reshape(-1), tau.reshape(-1), lengths.reshape(-1))
+        return unpacked(states)
 
     def step(
         self,
@@ -146,7 +144,10 @@ class Hydraulics:
         Parameters
         ----------
         lengths, rates, accelerations : (..., n) arrays
-            Of the legs at the beginning [m, m/s, m/s2]; accelerations default to 0.
+            Of the legs at the beginning [m, m/s, m/s2]; accelerations default to 0. A leg with the
+            acceleration 0 is taken to move on by the force that the step returns, in whatever way: its oil
+            follows the rate at once, and the length within a second (docs/theory/hydraulics.md,
+            "Integration").
         command : (..., n) array
             Valve openings, clamped to -1..1, or forces on the rods [N], as `mode` says.
         mode : {"valve", "force"}
@@ -171,24 +172,42 @@ class Hydraulics:
         states = np.stack(state, axis=-1, dtype=np.float64)
         if states.shape[:-1] != shape.shape:
             states = np.broadcast_to(states, (*shape.shape, STATE_COUNT)).copy()
+        kernels.accept(self._address, n, states.reshape(-1))
         kernels.tick(
             self._address, n, states.reshape(-1), np.empty(STATE_COUNT),
             *(row.reshape(-1) for row in rows), _MODES[mode], float(dt),
         )  # fmt: skip
         return unpacked(states)
 
-    def stiffness(self, lengths: object) -> np.ndarray:
-        """Oil springs (..., n) of closed valves at half the supply pressure [N/m].
+    def settled(self, state: HydraulicState, lengths: object) -> HydraulicState:
+        """The same oil at other lengths (..., n) [m]: its pressures there; forces and flows stay as they are.
 
-        K = beta (A1^2/V1 + A2^2/V2), volumes at the lengths (..., n) [m].
+        A step foresees the lengths at its end; where a robot ends up elsewhere, by the error of its own step,
+        these are the pressures that it finds.
+        """
+        lengths, shape = self._rows(lengths=lengths, state=state.force)
+        states = np.ascontiguousarray(
+            np.broadcast_to(np.stack(state, axis=-1, dtype=np.float64), (*shape.shape, STATE_COUNT))
+        ).copy()
+        n = len(self.names)
+        kernels.accept(self._address, n, states.reshape(-1))
+        kernels.settle(self._address, n, states.reshape(-1), lengths.reshape(-1))
+        return unpacked(states)
+
+    def stiffness(self, lengths: object, pressures: Any = None) -> np.ndarray:
+        """Oil springs (..., n) of closed valves [N/m].
+
+        K = beta_1 A1^2/V1 + beta_2 A2^2/V2, volumes at the lengths (..., n) [m], moduli at the two absolute
+        pressures (..., n) [Pa]; default: both half way between supply and tank.
         """
         (lengths,) = self._rows(lengths=lengths)
         column = self.model.column
         y = np.clip(lengths - column("shortest"), 0.0, column("stroke"))
         V1 = column("dead_volume_bore") + column("bore_area") * y
         V2 = column("dead_volume_rod") + column("rod_area") * (column("stroke") - y)
-        beta = self.bulk_modulus(0.5 * (column("supply") + column("tank")))
-        return beta * (column("bore_area") ** 2 / V1 + column("rod_area") ** 2 / V2)
+        middle = 0.5 * (column("supply") + column("tank"))
+        bore, rod = map(self.bulk_modulus, (middle, middle) if pressures is None else pressures)
+        return bore * column("bore_area") ** 2 / V1 + rod * column("rod_area") ** 2 / V2
 
     def bulk_modulus(self, pressure: object) -> np.ndarray:
         """Of the oil with its air (..., n) at absolute pressures (..., n) or one [Pa]."""
@@ -220,8 +239,11 @@ class Hydraulics:
 
 
 def unpacked(states: np.ndarray) -> HydraulicState:
-    """Fields (..., n) of states (..., n, STATE_COUNT)."""
+    """Fields (..., n) of states (..., n, STATE_COUNT); columns that older recordings lack are zero."""
     columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
+    missing = STATE_COUNT - len(columns)
+    if missing > 0:
+        columns = np.concatenate((columns, np.zeros((missing, *columns.shape[1:]))))
     state = HydraulicState(*columns)
     return state._replace(flags=state.flags.astype(np.uint32))
 
@@ -232,8 +254,8 @@ class Cylinders:
     Parameters
     ----------
     hydraulics : Hydraulics
-    state : HydraulicState
-        (n,) fields.
+    state : HydraulicState or None
+        (n,) fields; None: those in `rows`.
     rows : (n, k) array, optional
         Memory to use, C-contiguous.
 
@@ -243,14 +265,17 @@ class Cylinders:
         The state, columns as STATE of kernels/memory.py.
     """
 
-    def __init__(self, hydraulics: Hydraulics, state: HydraulicState, rows: np.ndarray | None = None) -> None:
+    def __init__(
+        self, hydraulics: Hydraulics, state: HydraulicState | None, rows: np.ndarray | None = None
+    ) -> None:
         self.hydraulics = hydraulics
         n = len(hydraulics.names)
         self.rows = np.zeros((n, STATE_COUNT)) if rows is None else rows
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)
-        self.set_state(state)
+        if state is not None:
+            self.set_state(state)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """One field (n,), live."""
@@ -259,6 +284,7 @@ class Cylinders:
     def set_state(self, state: HydraulicState) -> None:
         """Go on from another state."""
         self.rows[:] = np.stack(state, axis=-1, dtype=np.float64)
+        kernels.accept(self.hydraulics._address, len(self._zero), self._flat)
 
     def state(self) -> HydraulicState:
         """A copy of the present state."""

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isfinite, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.platforms import Hydraulics, Leg
+from flexdyn_ros.description.elements.lines import DrivenCylinder
+from flexdyn_ros.description.elements.oil import SharedSupply
+from flexdyn_ros.description.elements.platforms import Hydraulics, Leg, Supply
+from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory
+from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of_supply
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_PARAMETER_COUNT
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 #: tolerances of the pressures (docs/theory/hydraulics.md, "Integration")
 RTOL, ATOL = 1e-4, 2e3
 LAWS = {"feedback_linearization": memory.FEEDBACK_LINEARIZATION, "pi": memory.PI_LAW}
+PUMPS = {
+    "constant_pressure": of_supply.CONSTANT_PRESSURE,
+    "fixed_displacement": of_supply.FIXED_DISPLACEMENT,
+    "load_sensing": of_supply.LOAD_SENSING,
+}
 
 
 class HydraulicModel(NamedTuple):
-    """Cylinders of a platform.
+    """Cylinders of a platform or a tree.
 
-    names : of the n legs
+    names : of the n cylinders
     parameters (n, k) : columns as PARAMETERS of kernels/memory.py
-    home (n,) : lengths of the legs at the home pose [m]
+    home (n,) : their lengths at the home pose [m]; of cylinders of trees with the rod half out
     effort_limits (n,) : of the sliders, infinite where none is stated [N]
+    supplies : names of the s supplies that cylinders share
+    supply_parameters (s, m) : columns as SUPPLY_PARAMETERS of kernels/supplies.py
     """
 
     names: tuple[str, ...]
     parameters: np.ndarray
     home: np.ndarray
     effort_limits: np.ndarray
+    supplies: tuple[str, ...] = ()
+    supply_parameters: np.ndarray = np.zeros((0, SUPPLY_PARAMETER_COUNT))
 
     def column(self, name: str) -> np.ndarray:
-        """One parameter of all legs (n,)."""
+        """One parameter of all cylinders (n,)."""
         return self.parameters[:, memory.PARAMETERS.index(name)]
 
 
@@ -97,6 +112,97 @@ def _fault_of(h: Hydraulics) -> tuple[str, str] | None:
     return None
 
 
+def hydraulics_of_circuits(circuits: tuple[Circuit, ...]) -> HydraulicModel:
+    """The cylinders of trees, in the order of the description."""
+    shared = [circuit.supply for circuit in circuits]
+    found: dict[int, tuple[str, np.ndarray, float]] = {}
+    for row, circuit in enumerate(circuits):
+        for place, record in circuit.cylinders:
+            middle = record.minimum_length + 0.5 * record.stroke
+            found[place] = record.name, cylinder_parameters(record, circuit.supply, row), middle
+    names, rows, home = zip(*(found[place] for place in sorted(found)), strict=True)
+    return HydraulicModel(
+        names,
+        np.array(rows),
+        np.array(home),
+        np.full(len(names), inf),
+        tuple(supply.name for supply in shared),
+        np.array([supply_parameters(supply) for supply in shared]),
+    )
+
+
+def cylinder_parameters(record: DrivenCylinder, supply: SharedSupply, row: int) -> np.ndarray:
+    """Row of parameters (k,) of one cylinder on the supply that has this row."""
+    h, stop = record.hydraulics, record.stop
+    assert h is not None
+    assert stop is not None
+    chambers = replace(
+        h.chambers,
+        dead_volume_bore=h.chambers.dead_volume_bore + h.hose_volume("bore"),
+        dead_volume_rod=h.chambers.dead_volume_rod + h.hose_volume("rod"),
+    )
+    as_leg = Hydraulics(
+        cylinder=chambers,
+        valve=h.valve,
+        fluid=supply.fluid,
+        supply=Supply(
+            pressure=supply.highest,
+            tank_pressure=supply.tank_pressure,
+            atmospheric_pressure=supply.atmospheric_pressure,
+            relief_pressure=supply.relief_pressure,
+            relief_conductance=supply.relief_conductance,
+            makeup_conductance=supply.makeup_conductance,
+        ),
+        leakage=h.leakage,
+        friction=h.friction,
+        end_stop=stop,
+        cushion=h.cushion,
+        control=h.control,
+    )
+    values = leg_parameters(as_leg, record.minimum_length, record.stroke)
+    more = {"supply_index": float(row), "compensation": h.valve.compensation or inf}
+    for valve in h.counterbalances:
+        more |= {
+            f"cracking_{valve.port}": valve.cracking_pressure,
+            f"pilot_{valve.port}": valve.pilot_ratio,
+            f"counterbalance_{valve.port}": valve.conductance,
+            f"range_{valve.port}": valve.opening_range,
+        }
+    for name, value in more.items():
+        values[memory.PARAMETERS.index(name)] = value
+    return values
+
+
+def supply_parameters(supply: SharedSupply) -> np.ndarray:
+    """Row of parameters (m,) of a supply."""
+    pump, gas = supply.pump, supply.accumulator
+    values = {
+        "pump": of_supply.IDEAL if pump is None else PUMPS[pump.type],
+        "supply_pressure": supply.highest,
+        "supply_tank": supply.tank_pressure,
+        "supply_atmosphere": supply.atmospheric_pressure,
+        "supply_bulk_modulus": supply.fluid.bulk_modulus,
+        "supply_air": (supply.fluid.air_fraction or 0.0) if supply.fluid.model == "air" else 0.0,
+        "supply_polytropic": supply.fluid.polytropic_exponent,
+        "line_volume": 0.0 if pump is None else pump.line_volume,
+        "displacement": 0.0 if pump is None else pump.displacement,
+        "speed": 0.0 if pump is None else pump.speed,
+        "band": 1.0 if pump is None else pump.band,
+        "pump_leakage": 0.0 if pump is None else pump.leakage,
+        "swivel_time": 0.0 if pump is None else pump.time_constant,
+        "margin": 0.0 if pump is None else pump.margin or 0.0,
+        "maximum_pressure": inf if pump is None else pump.maximum_pressure or inf,
+        "line_relief_pressure": supply.relief_pressure or inf,
+        "line_relief": supply.relief_conductance,
+        "accumulator_volume": 0.0 if gas is None else gas.volume,
+        "precharge": 1.0 if gas is None else gas.precharge,
+        "accumulator_exponent": 1.0 if gas is None else gas.polytropic_exponent,
+        "supply_rtol": RTOL,
+        "supply_atol": ATOL,
+    }
+    return np.array([values[name] for name in of_supply.SUPPLY_PARAMETERS], dtype=np.float64)
+
+
 def leg_parameters(
     h: Hydraulics, shortest: float, stroke: float, *, rtol: float = RTOL, atol: float = ATOL
 ) -> np.ndarray:
@@ -155,7 +261,12 @@ def leg_parameters(
         "lead": float(h.control.lead),
         "rtol": rtol,
         "atol": atol,
+        "supply_index": -1.0,
+        "compensation": inf,
     }
+    for port in ("bore", "rod"):
+        values |= {f"cracking_{port}": 0.0, f"pilot_{port}": 0.0, f"counterbalance_{port}": 0.0}
+        values[f"range_{port}"] = 1e6
     values |= _friction(h)
     values["nominal_gain"] = _nominal_gain(values)
     return np.array([values[name] for name in memory.PARAMETERS], dtype=np.float64)

@@ -13,11 +13,14 @@ from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
 
 from . import memory as at
-from .cylinder import advance_pressures, bulk_modulus, pressure_rates, volumes
+from .cylinder import FOLLOW, advance_oil, forget_oil, piston_of_oil, port_flows, settle_pressures, volumes
 from .friction import dry_friction
+from .oil import fluid_of, volume_and_stiffness
 
 #: least pressure drop that the control laws divide by [Pa] (docs/theory/hydraulics.md, "Force control")
 LEAST_DROP = 2e5
+#: distance from the stroke of the oil at which the force control takes its pressures as they are [m]
+NEAR = 1e-7
 #: rate from which bristles follow at once [1/s]
 FASTEST_BRISTLES = 1e30
 
@@ -90,15 +93,15 @@ def note_rate(P, X, v, dt):
 
 
 @kernel
-def is_beyond_reach(P, F, v):
+def is_beyond_reach(P, ps, F, v):
     """Whether the fully open valve, one way or the other, cannot hold the hydraulic force F at this speed.
 
     Steady flow through both edges: F = A1 p1 - A2 p2 - .. with p1 = p_s - (A1 v/K1)^2, p2 = p_t + (A2 v/K2)^2
     where the valve drives the piston on its way out, and supply and tank exchanged on the way in. Where it
     brakes, the chamber that empties is above supply by as much; the one that fills is near tank pressure.
     """
-    largest = hydraulic_force(P, P[at.SUPPLY], P[at.TANK])
-    least = hydraulic_force(P, P[at.TANK], P[at.SUPPLY])
+    largest = hydraulic_force(P, ps, P[at.TANK])
+    least = hydraulic_force(P, P[at.TANK], ps)
     bore, rod = P[at.AREA_1] ** 3 / P[at.VALVE_1] ** 2 * v * v, P[at.AREA_2] ** 3 / P[at.VALVE_2] ** 2 * v * v
     above, below = F - largest, least - F
     if v < 0.0:
@@ -107,8 +110,18 @@ def is_beyond_reach(P, F, v):
 
 
 @kernel
-def valve_for_force(P, X, wanted, y, v, dt):
-    """Valve opening, unclipped, that leads tau to `wanted` [N]; and whether it is out of reach."""
+def fill_drop(P, ps, p):
+    """Root of the drop that an edge from the supply sees [sqrt Pa], not below that of LEAST_DROP."""
+    drop = ps - p
+    if P[at.COMPENSATION] < np.inf:
+        drop = min(drop, P[at.COMPENSATION])
+    return np.sqrt(max(drop, LEAST_DROP))
+
+
+@kernel
+def valve_for_force(P, X, ps, wanted, y, v, dt):
+    """Valve opening, unclipped, that leads tau to `wanted` [N] at the supply's pressure ps; and whether it is
+    out of reach. Counterbalance valves are not in the law."""
     p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
     F_d = wanted + friction_force(P, X[at.BRISTLE], v)
     error = F_d - hydraulic_force(P, p1, p2)
@@ -119,26 +132,56 @@ def valve_for_force(P, X, wanted, y, v, dt):
             lag = 2.0 * P[at.SPOOL_DAMPING] / P[at.SPOOL_FREQUENCY]
         ahead += (lag + 0.5 * dt) * X[at.RATE_SLOPE]
     if P[at.CONTROL_LAW] == at.PI_LAW:
-        drop = P[at.SUPPLY] - p1 if v >= 0.0 else p1 - P[at.TANK]
-        feed = P[at.AREA_1] * ahead / (P[at.VALVE_1] * np.sqrt(max(drop, LEAST_DROP)))
+        root = fill_drop(P, ps, p1) if v >= 0.0 else np.sqrt(max(p1 - P[at.TANK], LEAST_DROP))
+        feed = P[at.AREA_1] * ahead / (P[at.VALVE_1] * root)
         gain = P[at.NOMINAL_GAIN]
         u = feed + (P[at.KP] * error + X[at.INTEGRAL]) / gain
     else:
         V1, V2, _ = volumes(P, y)
-        c1 = P[at.AREA_1] * bulk_modulus(P, p1) / V1
-        c2 = P[at.AREA_2] * bulk_modulus(P, p2) / V2
+        fluid = fluid_of(P)
+        c1 = P[at.AREA_1] * volume_and_stiffness(fluid, p1)[1] / V1
+        c2 = P[at.AREA_2] * volume_and_stiffness(fluid, p2)[1] / V2
         leak = P[at.LEAK_INTERNAL] * (p1 - p2)
         moving = c1 * (P[at.AREA_1] * ahead + leak) + c2 * (P[at.AREA_2] * ahead + leak)
         N = P[at.KP] * error + X[at.INTEGRAL] + moving
         filling, emptying = (p1, p2) if N >= 0.0 else (p2, p1)
-        fill = np.sqrt(max(P[at.SUPPLY] - filling, LEAST_DROP))
+        fill = fill_drop(P, ps, filling)
         empty = np.sqrt(max(emptying - P[at.TANK], LEAST_DROP))
         at1, at2 = (fill, empty) if N >= 0.0 else (empty, fill)
         gain = c1 * P[at.VALVE_1] * at1 + c2 * P[at.VALVE_2] * at2
         u = N / gain
     if abs(u) <= 1.0 or error * u < 0.0:
         X[at.INTEGRAL] += P[at.KI] * error * dt
-    return u, is_beyond_reach(P, F_d, v)
+    return u, is_beyond_reach(P, ps, F_d, v)
+
+
+# ---- at rest ----
+
+
+@kernel
+def resting_pressures(P, force):
+    """Pressures of both chambers that exert the hydraulic force [N], valve shut, and whether they can.
+
+    Their mean lies midway between the supply (column SUPPLY) and tank if the force allows it, as in a
+    symmetric valve at rest; both lie between them.
+    """
+    A1, A2, high, low = P[at.AREA_1], P[at.AREA_2], P[at.SUPPLY], P[at.TANK]
+    wanted = force + (A1 - A2) * P[at.ATMOSPHERE]
+    p2 = min(max((A1 * (high + low) - wanted) / (A1 + A2), low), high)
+    p1 = min(max((wanted + A2 * p2) / A1, low), high)
+    p2 = min(max((A1 * p1 - wanted) / A2, low), high)
+    return p1, p2, abs(A1 * p1 - A2 * p2 - wanted) <= 1e-6 * A1 * high
+
+
+@kernel
+def rest_cylinder(P, X, ps, force, y):
+    """Write to X a cylinder at rest at the stroke y [m], its valve shut, the supply at ps, that exerts
+    `force` [N] or, with FORCE_UNREACHABLE, as nearly as it can."""
+    for k in range(at.STATE_COUNT):
+        X[k] = 0.0
+    X[at.PRESSURE_1], X[at.PRESSURE_2], can = resting_pressures(P, force)
+    settle_pressures(P, X, y)
+    report_leg(P, X, ps, y, 0.0, 0.0 if can else float(at.FORCE_UNREACHABLE))
 
 
 # ---- one tick ----
@@ -146,7 +189,8 @@ def valve_for_force(P, X, wanted, y, v, dt):
 
 @kernel
 def rod_force(P, X, y, v):
-    """tau [N] of the state in X with the piston at y, v."""
+    """tau [N] of the state in X with the piston at y, v; the pressures in X become those at y."""
+    settle_pressures(P, X, y)
     force = hydraulic_force(P, X[at.PRESSURE_1], X[at.PRESSURE_2])
     return force - friction_force(P, X[at.BRISTLE], v) + stop_force(P, y, v)
 
@@ -158,14 +202,15 @@ def flag(condition, bit):
 
 
 @kernel
-def report_leg(P, X, y, v, flags):
-    """Forces, flows and flags of the state in X with the piston at y, v."""
+def report_leg(P, X, ps, y, v, flags):
+    """Forces, flows and flags of the state in X with the piston at y, v and the supply at ps."""
     p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
     X[at.FORCE_HYDRAULIC] = hydraulic_force(P, p1, p2)
     X[at.FORCE_FRICTION] = friction_force(P, X[at.BRISTLE], v)
     X[at.FORCE_STOP] = stop_force(P, y, v)
     X[at.FORCE] = X[at.FORCE_HYDRAULIC] - X[at.FORCE_FRICTION] + X[at.FORCE_STOP]
-    _, _, _, _, _, _, X[at.FLOW_1], X[at.FLOW_2], _, _ = pressure_rates(P, p1, p2, X[at.SPOOL], y, v)
+    bore, rod = port_flows(P, ps, X[at.SPOOL], y, p1, p2)
+    X[at.FLOW_1], X[at.FLOW_2] = bore[0] + bore[4], rod[0] + rod[4]
     X[at.STROKE] = y
     flags += flag(y <= 0.0, at.STROKE_LOW) + flag(y >= P[at.LONGEST_STROKE], at.STROKE_HIGH)
     flags += flag(less(smaller(p1, p2), P[at.CAVITATION_PRESSURE]), at.CAVITATION)
@@ -174,33 +219,49 @@ def report_leg(P, X, y, v, flags):
 
 
 @kernel
-def tick_leg(P, X, length, v, a, command, mode, dt):
-    """One tick of one leg at the length [m] and rate v [m/s] of the tick's beginning, accelerating by a."""
-    y = length - P[at.SHORTEST]
+def command_valve(P, X, ps, y, v, command, mode, dt):
+    """Write the valve command of a tick, held for dt, to X; returns its flags."""
     flags = 0.0
     note_rate(P, X, v, dt)
     u = command
     if mode == at.FORCE_COMMAND:
-        u, unreachable = valve_for_force(P, X, command, y, v, dt)
+        u, unreachable = valve_for_force(P, X, ps, command, y, v, dt)
         flags += flag(unreachable, at.FORCE_UNREACHABLE)
     else:
         X[at.INTEGRAL] = 0.0
     flags += flag(less(1.0, abs(u)), at.VALVE_SATURATED)
     X[at.VALVE_COMMAND] = smaller(larger(u, -1.0), 1.0)
-    attempts, forced = advance_pressures(P, X, y, v, a, dt)
+    return flags
+
+
+@kernel
+def tick_leg(P, X, ps, length, v, a, command, mode, dt, follow):
+    """One tick of one cylinder at a supply of constant pressure ps, with the length [m] and rate v [m/s] of
+    the tick's beginning, accelerating by a.
+
+    follow : 1 if the piston moves as foreseen, FOLLOW dt if its motion follows from the force
+    (`piston_of_oil`)
+    """
+    y = length - P[at.SHORTEST]
+    start = piston_of_oil(X, y, follow)
+    if mode == at.FORCE_COMMAND and (abs(start - X[at.OIL_STROKE]) > NEAR or not X[at.OIL_1] > 0.0):
+        # the law asks for pressures where the piston is
+        settle_pressures(P, X, start)
+    flags = command_valve(P, X, ps, y, v, command, mode, dt)
+    attempts, forced = advance_oil(P, X, ps, start, v, a, dt)
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
         X[at.BRISTLE] = bend_bristles(P, X[at.BRISTLE], v + 0.5 * a * dt, dt)
     X[at.ATTEMPTS] = attempts
     flags += flag(less(0.0, forced), at.FORCED_STEP)
-    report_leg(P, X, y + v * dt + 0.5 * a * dt * dt, v + a * dt, flags)
+    report_leg(P, X, ps, y + v * dt + 0.5 * a * dt * dt, v + a * dt, flags)
 
 
 @kernel
-def tick_legs(parameters, states, before, lengths, rates, accelerations, commands, mode, dt):
+def tick_legs(parameters, states, before, lengths, rates, accelerations, commands, mode, dt, follow):
     """One tick of all legs; legs whose state would not be finite keep it, with FAULT. Returns their number.
 
     parameters (n PARAMETER_COUNT,), states (m STATE_COUNT,) flat, m a multiple of n; before (STATE_COUNT,)
-    work; the rest (m,).
+    work; the rest (m,); follow as in `tick_leg`, of legs whose acceleration is 0: others move as foreseen.
     """
     faults = 0
     legs = parameters.size // at.PARAMETER_COUNT
@@ -210,7 +271,8 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         for k in range(at.STATE_COUNT):
             before[k] = X[k]
-        tick_leg(P, X, lengths[i], rates[i], accelerations[i], commands[i], mode, dt)
+        one = 1.0 if follow == 1.0 or accelerations[i] != 0.0 else follow
+        tick_leg(P, X, P[at.SUPPLY], lengths[i], rates[i], accelerations[i], commands[i], mode, dt, one)
         s = 0.0
         for k in range(at.STATE_COUNT):
             s += 0.0 * X[k]
@@ -229,7 +291,8 @@ _A = "float64[::1]"
 def tick(parameters, legs, states, before, lengths, rates, accelerations, commands, mode, dt):
     """`tick_legs` with the parameters of so many legs at an address."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
-    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt)
+    follow = min(FOLLOW * dt, 1.0)
+    return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt, follow)
 
 
 @entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, float64)")
@@ -245,7 +308,9 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
         j = (i % legs) * at.PARAMETER_COUNT
         own, X = window(P, j, at.PARAMETER_COUNT), window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         note_rate(own, X, rates[i], period)
-        u, unreachable = valve_for_force(own, X, forces[i], lengths[i] - own[at.SHORTEST], rates[i], period)
+        y = lengths[i] - own[at.SHORTEST]
+        settle_pressures(own, X, y)
+        u, unreachable = valve_for_force(own, X, own[at.SUPPLY], forces[i], y, rates[i], period)
         openings[i] = min(max(u, -1.0), 1.0)
         if unreachable:
             missed |= 1 << 2 * i
@@ -255,11 +320,33 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
 
 
 @entry(f"void(int64, int64, {_A}, {_A}, {_A})")
-def report(parameters, legs, states, lengths, rates):
-    """Forces, flows and flags of states (m STATE_COUNT,) of legs with lengths (m,) and rates (m,)."""
+def rest(parameters, legs, states, forces, lengths):
+    """Write states (m STATE_COUNT,) of legs at rest that exert forces (m,) at lengths (m,);
+    `rest_cylinder`."""
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     for i in range(lengths.size):
         j = (i % legs) * at.PARAMETER_COUNT
         row = window(P, j, at.PARAMETER_COUNT)
         X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
-        report_leg(row, X, lengths[i] - row[at.SHORTEST], rates[i], 0.0)
+        rest_cylinder(row, X, row[at.SUPPLY], forces[i], lengths[i] - row[at.SHORTEST])
+
+
+@entry(f"void(int64, int64, {_A})")
+def accept(parameters, legs, states):
+    """Look at states (m STATE_COUNT,) that come from outside: oil that does not belong to the pressures and
+    the stroke beside it counts as unknown."""
+    P = floats_at(parameters, legs * at.PARAMETER_COUNT)
+    for i in range(states.size // at.STATE_COUNT):
+        j = (i % legs) * at.PARAMETER_COUNT
+        forget_oil(window(P, j, at.PARAMETER_COUNT), window(states, i * at.STATE_COUNT, at.STATE_COUNT))
+
+
+@entry(f"void(int64, int64, {_A}, {_A})")
+def settle(parameters, legs, states, lengths):
+    """Let pressures in states (m STATE_COUNT,) be those of the oil at lengths (m,) of the legs."""
+    P = floats_at(parameters, legs * at.PARAMETER_COUNT)
+    for i in range(lengths.size):
+        j = (i % legs) * at.PARAMETER_COUNT
+        row = window(P, j, at.PARAMETER_COUNT)
+        X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
+        settle_pressures(row, X, lengths[i] - row[at.SHORTEST])

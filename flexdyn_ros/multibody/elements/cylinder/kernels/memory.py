@@ -1,6 +1,8 @@
-"""Numbers of a servo-hydraulic cylinder as kernels see them: one row of parameters and one of state per leg.
+"""Numbers of a servo-hydraulic cylinder as kernels see them: one row of parameters and one of state each.
 
-Symbols as in docs/theory/hydraulics.md. Pressures are absolute.
+Symbols as in docs/theory/hydraulics.md. Pressures are absolute. The oil of a chamber is what is integrated;
+its pressure follows from it and the stroke. Where a column of oil is 0 or less, the next tick computes the
+oil from the pressure: so whoever writes a pressure writes 0 there. Rows of supplies are in supplies.py.
 """
 
 from __future__ import annotations
@@ -54,6 +56,16 @@ PARAMETERS = (
     "nominal_gain",  # G of the control law pi [N/s]
     "rtol",
     "atol",
+    "supply_index",  # row of the supply that the cylinder hangs on; -1: an ideal one of its own
+    "compensation",  # largest drop that the edges from the supply see [Pa]; infinite: no compensator
+    "cracking_bore",  # counterbalance valve at the port of the bore side, p_crack [Pa]
+    "pilot_bore",  # R
+    "counterbalance_bore",  # K_cb [m3/(s sqrt Pa)]; 0: no valve
+    "range_bore",  # pressure from closed to open [Pa]
+    "cracking_rod",
+    "pilot_rod",
+    "counterbalance_rod",
+    "range_rod",
 )
 (
     AREA_1,
@@ -103,6 +115,16 @@ PARAMETERS = (
     NOMINAL_GAIN,
     RTOL,
     ATOL,
+    SUPPLY_INDEX,
+    COMPENSATION,
+    CRACKING_1,
+    PILOT_1,
+    COUNTERBALANCE_1,
+    RANGE_1,
+    CRACKING_2,
+    PILOT_2,
+    COUNTERBALANCE_2,
+    RANGE_2,
 ) = range(len(PARAMETERS))
 PARAMETER_COUNT = len(PARAMETERS)
 
@@ -130,6 +152,12 @@ STATE = (
     "last_rate",  # v one tick ago
     "rate_slope",  # filtered difference of v
     "attempts",  # sub-steps tried in the last tick
+    "oil_bore",  # s1, volume of the oil at atmospheric pressure [m3]; <= 0: from the pressure
+    "oil_rod",  # s2
+    "oil_stroke",  # stroke at which this oil has these pressures
+    "supply_work",  # enthalpy of the oil that came from the supply [J]
+    "piston_work",  # of the pressures over that of the atmosphere, on the piston [J]
+    "oil_loss",  # enthalpy lost at edges, valves and leaks; what reaches the tank is lost [J]
 )
 (
     FORCE,
@@ -151,6 +179,12 @@ STATE = (
     LAST_RATE,
     RATE_SLOPE,
     ATTEMPTS,
+    OIL_1,
+    OIL_2,
+    OIL_STROKE,
+    SUPPLY_WORK,
+    PISTON_WORK,
+    OIL_LOSS,
 ) = range(len(STATE))
 STATE_COUNT = len(STATE)
 

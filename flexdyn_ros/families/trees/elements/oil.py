@@ -1,0 +1,195 @@
+"""Oil in the cylinders of a tree: their states, and the memory of a simulation that holds them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.families.trees.elements.kernels import oil as layout
+from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels import (
+    circuit,
+    edges,
+    entries,
+    forces,
+    pumps,
+    spool,
+    supplies,
+)
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
+from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_circuits
+from flexdyn_ros.robot.motion import ElementState
+
+#: modules of kernels whose comparisons are events: edges of valves, stops
+OIL_SWITCHES = tuple(
+    module.__name__ for module in (of_cylinder, circuit, edges, forces, oil_kernels, pumps, spool)
+)
+
+
+class Oil:
+    """The cylinders of a tree that oil drives.
+
+    Parameters
+    ----------
+    functions : TreeFunctions
+        With its elements.
+    circuits : tuple of Circuit
+    elements : (n,) places of these cylinders among the elements
+    driven : (n,) places of these cylinders among the driven elements
+    """
+
+    def __init__(self, functions: Any, circuits: tuple[Circuit, ...], elements: Any, driven: Any) -> None:
+        self.functions, self.elements, self.driven = functions, elements, driven
+        self.hydraulics = Hydraulics(hydraulics_of_circuits(circuits))
+
+    def memory(self) -> OilMemory:
+        """Of a simulation."""
+        return OilMemory(self)
+
+    def springs(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness [N/m] of the oil between closed valves at rows of q, at the pressures that hold the robot
+        there, and viscous friction [N s/m], (n, cylinders) each."""
+        memory, h = self.memory(), self.hydraulics
+        lengths = memory.lengths(q)
+        start = h.initial(memory.holding(q), lengths)
+        springs = h.stiffness(lengths, (start.pressure_bore, start.pressure_rod))
+        return springs, np.broadcast_to(h.model.column("viscous"), springs.shape)
+
+
+class OilMemory(CylinderMemory):
+    """Memory of the cylinders of a tree (kernels/oil.py)."""
+
+    method = "rosenbrock"
+
+    def __init__(self, oil: Oil) -> None:
+        self._oil, self.hydraulics = oil, oil.hydraulics
+        f = oil.functions
+        self.places = f.nv + np.asarray(oil.driven)
+        self._count, self._supplies = len(self.places), len(self.hydraulics.model.supplies)
+        self._at = layout.oil_places(self._count, self._supplies, f.nq, f.nv)
+
+    @cached_property
+    def _columns(self) -> tuple[tuple[ElementState, int], ...]:
+        """Each state, and its place in the memory."""
+        found = []
+        for i, name in enumerate(self.hydraulics.names):
+            value = dict(zip(cylinder.PARAMETERS, self.hydraulics.model.parameters[i].tolist(), strict=True))
+            of_second_order = value["spool_frequency"] > 0.0
+            columns = {
+                "pressure_bore": ("Pa", True),
+                "pressure_rod": ("Pa", True),
+                "spool": ("-", of_second_order or value["spool_time"] > 0.0),
+                "spool_rate": ("1/s", of_second_order),
+                "slewed_command": ("-", isfinite(value["slew_rate"])),
+                "bristle": ("m", value["friction_law"] == cylinder.LUGRE_LAW),
+            }
+            for column, (unit, is_there) in columns.items():
+                if is_there:
+                    place = self._at[3] + i * cylinder.STATE_COUNT + cylinder.STATE.index(column)
+                    found.append((ElementState(f"{name}/{column}", unit, name), place))
+        for k, name in enumerate(self.hydraulics.model.supplies):
+            row = self.hydraulics.model.supply_parameters[k]
+            columns = {
+                "pressure": ("Pa", row[supplies.PUMP] != supplies.IDEAL),
+                "swivel": ("-", row[supplies.SWIVEL_TIME] > 0.0),
+            }
+            for column, (unit, is_there) in columns.items():
+                if is_there:
+                    place = (
+                        self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
+                    )
+                    found.append((ElementState(f"{name}/{column}", unit, name), place))
+        return tuple(found)
+
+    @cached_property
+    def states(self) -> tuple[ElementState, ...]:  # type: ignore[override]
+        """See `ElementMemory`."""
+        return tuple(state for state, _ in self._columns)
+
+    @cached_property
+    def _indices(self) -> np.ndarray:
+        return np.array([place for _, place in self._columns])
+
+    def fresh(self) -> np.ndarray:
+        """See `ElementMemory`; cylinders without forces, valves shut."""
+        memory = np.zeros(self._at[8])
+        memory[[layout.COUNT, layout.SUPPLIES]] = self._count, self._supplies
+        memory[[layout.SIZES, layout.SIZES + 1]] = self._oil.functions.nq, self._oil.functions.nv
+        rows = memory[self._at[0] : self._at[1]].reshape(layout.PLACES, self._count)
+        rows[layout.ELEMENT], rows[layout.EFFORT] = self._oil.elements, self.places
+        self.parameters(memory)[:] = self.hydraulics.model.parameters
+        self._part(memory, 2)[:] = self.hydraulics.model.supply_parameters.ravel()
+        self._settle(memory, np.zeros(self._count), self.hydraulics.model.home)
+        return memory
+
+    def _part(self, memory: np.ndarray, which: int) -> np.ndarray:
+        return memory[self._at[which] : self._at[which + 1]]
+
+    def _settle(self, memory: np.ndarray, forces: np.ndarray, lengths: np.ndarray) -> None:
+        """Cylinders at rest that exert forces (n,) at lengths (n,), supplies with shut valves."""
+        parts = (self._part(memory, which) for which in range(1, 5))
+        entries.rest(*parts, np.array(forces), np.array(lengths))
+
+    def rows(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 3).reshape(self._count, cylinder.STATE_COUNT)
+
+    def parameters(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 1).reshape(self._count, cylinder.PARAMETER_COUNT)
+
+    def supplies(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 4).reshape(self._supplies, supplies.SUPPLY_STATE_COUNT)
+
+    def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 2).reshape(self._supplies, supplies.SUPPLY_PARAMETER_COUNT)
+
+    def scheme(self, method: str) -> float:
+        """See `ElementMemory`."""
+        implicit = {"rosenbrock": layout.IMPLICIT, "semi_implicit_euler": layout.EULER}
+        return implicit.get(method, super().scheme(method))
+
+    def lengths(self, q: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        f = self._oil.functions
+        found = f.effort_motion(q, np.zeros((*q.shape[:-1], f.nv)))[0]
+        return np.asarray(found[..., self.places])
+
+    def holding(self, q: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        robot, still = self._oil.functions.robot, np.zeros((*q.shape[:-1], self._oil.functions.nv))
+        try:
+            tau = robot.inverse_dynamics(q, still, still, actuators="all")
+        except SingularityError:
+            return np.zeros((*q.shape[:-1], self._count))
+        return np.asarray(tau[..., self.places])
+
+    def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
+        """See `ElementMemory`; without tau the forces that hold the robot at rest."""
+        forces = self.holding(q) if tau is None else tau[..., self.places]
+        memory, found = self.fresh(), []
+        for force, length in zip(forces, self.lengths(q), strict=True):
+            self._settle(memory, force, length)
+            found.append(memory[self._indices])
+        return np.array(found).reshape(len(q), len(self.states))
+
+    def read(self, memory: np.ndarray) -> np.ndarray:
+        """See `ElementMemory`."""
+        return memory[self._indices]
+
+    def write(self, memory: np.ndarray, states: np.ndarray) -> None:
+        """See `ElementMemory`."""
+        memory[self._indices] = states
+        # the next step takes the oil that belongs to the pressures
+        self.rows(memory)[:, [cylinder.OIL_1, cylinder.OIL_2]] = 0.0
+        self.supplies(memory)[:, supplies.OIL_LINE] = 0.0

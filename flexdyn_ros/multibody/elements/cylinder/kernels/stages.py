@@ -1,0 +1,241 @@
+"""Oil in the linearly implicit Euler steps that an implicit step of a robot is extrapolated from.
+
+A step of h is made once as a whole and once as two halves (numerics/stepping/implicit.py). Each of these
+stages eliminates the oil of every cylinder (compliance.py, b = h): before the robot moves, a cylinder is a
+force with a stiffness k_eff and a damping,
+
+    F(s, y, v) + h a P_s (1 - h G P_s)^-1 s',    k_eff,    friction / v,
+
+and when its speed v1 is known, s += h (1 - h G P_s)^-1 (s' + h G P_y v1). The spool is where it will be at
+the end of the stage. Lines of pumps keep their pressure while the cylinders move, and follow with the oil
+that these took, implicit in their own pressure. What both halves give is twice taken, less what the whole
+step gives: order two, as of everything whose stages depend smoothly on h. A shut, tight chamber keeps its oil
+exactly.
+
+Rows of stages, one a cylinder (STAGES) and one a supply (LINES), live in the memory of the steps.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
+
+from . import memory as at
+from . import supplies as of
+from .circuit import line_rates
+from .compliance import eliminated, resistance
+from .cylinder import LEAST_SHARE, oil_rates, powers, settle_pressures, volumes
+from .forces import (
+    bend_bristles,
+    command_valve,
+    friction_force,
+    hydraulic_force,
+    report_leg,
+    stop_force,
+)
+from .oil import energies, fluid_of, pressure_of, volume_and_stiffness
+from .pumps import fluid_of_supply, line_pressure, sensed
+from .spool import move_spool, slewed
+from .ticks import open_line
+
+#: of a cylinder: oil where the step begins, after the whole step, after half of it; spool, its rate and held
+#: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the
+#: oil, inverse and column of the elimination; stroke and energies (from the supply, of the piston, lost) that
+#: the stages reach: whole, half, both halves
+(
+    START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1,
+    P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST,
+) = range(29)  # fmt: skip
+STAGES = 29
+#: of a supply: oil and swivel where the step begins, after the whole step, after half of it; pressure, load
+#: pressure and oil drawn where the stage begins; energies: of the pump, lost
+(
+    L_START, W_START, L_WHOLE, W_WHOLE, L_HALF, W_HALF, PRESSURE, LOAD, TAKEN, BY_LINE, PUMPED, RELIEVED,
+) = range(12)  # fmt: skip
+LINES = 12
+#: stages of a step
+WHOLE, FIRST_HALF, SECOND_HALF = 0, 1, 2
+
+
+@kernel(forceinline=True)
+def row_of(rows, i, size):
+    """Row i of rows of a size."""
+    return window(rows, i * size, size)
+
+
+@kernel
+def begin_step(parameters, pumps, states, supply_states, stages, lines, lengths, rates, commands, modes, h):
+    """Valve commands of a step of h, spools half way and at its end, and where its oil begins."""
+    for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
+        S, Y_ = row_of(pumps, k, of.SUPPLY_PARAMETER_COUNT), row_of(supply_states, k, of.SUPPLY_STATE_COUNT)
+        L = row_of(lines, k, LINES)
+        if S[of.PUMP] == of.IDEAL:
+            L[L_START], L[W_START], Y_[of.PRESSURE] = 1.0, 0.0, S[of.SET_PRESSURE]
+        else:
+            line = open_line(S, Y_)
+            L[L_START], L[W_START], Y_[of.PRESSURE] = line[0], line[5], line[1]
+        L[PUMPED], L[RELIEVED] = 0.0, 0.0
+    for i in range(parameters.size // at.PARAMETER_COUNT):
+        P, X = row_of(parameters, i, at.PARAMETER_COUNT), row_of(states, i, at.STATE_COUNT)
+        C = row_of(stages, i, STAGES)
+        y = lengths[i] - P[at.SHORTEST]
+        settle_pressures(P, X, y)
+        p = supply_states[int(P[at.SUPPLY_INDEX]) * of.SUPPLY_STATE_COUNT + of.PRESSURE]
+        C[FLAGS] = command_valve(P, X, p, y, rates[i], commands[i], int(modes[i]), h)
+        u = X[at.VALVE_COMMAND]
+        _, mean = slewed(P, X[at.SLEWED_COMMAND], u, 0.5 * h)
+        C[HALF_X], _ = move_spool(P, X[at.SPOOL], X[at.SPOOL_RATE], mean, 0.5 * h)
+        C[END_HELD], mean = slewed(P, X[at.SLEWED_COMMAND], u, h)
+        C[END_X], C[END_RATE] = move_spool(P, X[at.SPOOL], X[at.SPOOL_RATE], mean, h)
+        C[START_1], C[START_2] = X[at.OIL_1], X[at.OIL_2]
+        C[GIVEN], C[WORKED], C[LOST] = 0.0, 0.0, 0.0
+
+
+@kernel
+def begin_stage(pumps, lines, part):
+    """Pressures of the lines where a stage begins."""
+    for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
+        S, L = row_of(pumps, k, of.SUPPLY_PARAMETER_COUNT), row_of(lines, k, LINES)
+        if S[of.PUMP] == of.IDEAL:
+            L[PRESSURE] = S[of.SET_PRESSURE]
+        else:
+            s = L[L_HALF] if part == SECOND_HALF else L[L_START]
+            L[PRESSURE] = line_pressure(S, s, S[of.TANK])[0]
+        L[LOAD], L[TAKEN], L[BY_LINE] = S[of.TANK], 0.0, 0.0
+
+
+@kernel
+def comply(P, X, S, C, L, part, h, y, v):
+    """Force of a cylinder on its rod [N], stiffness [N/m] and damping [N s/m] in a stage of h from stroke y
+    and rate v; books what the stage needs when v is known at its end."""
+    s1, s2, x = C[START_1], C[START_2], C[END_X]
+    if part == FIRST_HALF:
+        x = C[HALF_X]
+    elif part == SECOND_HALF:
+        s1, s2 = C[HALF_1], C[HALF_2]
+    V1, V2, _ = volumes(P, y)
+    fluid = fluid_of(P)
+    p1, beta1 = pressure_of(fluid, V1 / s1, X[at.PRESSURE_1])
+    p2, beta2 = pressure_of(fluid, V2 / s2, X[at.PRESSURE_2])
+    oil = (s1, p1, beta1, s2, p2, beta2)
+    rates = oil_rates(P, L[PRESSURE], x, y, p1, V1 / s1, beta1, p2, V2 / s2, beta2)
+    stiffness, row, inverse, column = eliminated(P, y, oil, (rates[2], rates[3], rates[4], rates[5]), h)
+    C[Y], C[V], C[P_1], C[P_2], C[R_1], C[R_2], C[DRAWN] = y, v, p1, p2, rates[0], rates[1], rates[8]
+    C[I_11], C[I_12], C[I_21], C[I_22] = inverse
+    C[C_1], C[C_2] = column
+    L[TAKEN] += rates[8]
+    L[BY_LINE] += rates[11]
+    L[LOAD] = max(L[LOAD], sensed(S, P, p1, p2, x)[0])
+    force = hydraulic_force(P, p1, p2) - friction_force(P, X[at.BRISTLE], v) + stop_force(P, y, v)
+    force += h * (row[0] * rates[0] + row[1] * rates[1])
+    damping = resistance(P, v)
+    if y < 0.0 or y > P[at.LONGEST_STROKE]:
+        deep = -y if y < 0.0 else y - P[at.LONGEST_STROKE]
+        stiffness += P[at.STOP_STIFFNESS]
+        damping += 1.5 * P[at.STOP_STIFFNESS] * P[at.STOP_DAMPING] * deep
+    return force, stiffness, damping
+
+
+@kernel
+def flow(P, S, C, L, part, h, v):
+    """The oil of a cylinder after a stage of h, at whose end its rate is v."""
+    s1, s2 = C[START_1], C[START_2]
+    if part == SECOND_HALF:
+        s1, s2 = C[HALF_1], C[HALF_2]
+    n1 = max(s1 + h * (C[I_11] * C[R_1] + C[I_12] * C[R_2] + C[C_1] * v), LEAST_SHARE * s1)
+    n2 = max(s2 + h * (C[I_21] * C[R_1] + C[I_22] * C[R_2] + C[C_2] * v), LEAST_SHARE * s2)
+    y, C[V] = C[Y] + h * v, v
+    weight = -h if part == WHOLE else 2.0 * h
+    fluid = fluid_of_supply(S)
+    p = L[PRESSURE]
+    _, enthalpy = energies(fluid, p, volume_and_stiffness(fluid, p)[0])
+    power = powers(P, enthalpy, (s1, C[P_1], 0.0, s2, C[P_2], 0.0), (C[R_1], C[R_2], C[DRAWN]), C[Y], v)
+    C[GIVEN] += weight * power[0]
+    C[WORKED] += weight * power[1]
+    C[LOST] += weight * power[2]
+    if part == WHOLE:
+        C[WHOLE_1], C[WHOLE_2], C[WHOLE_Y] = n1, n2, y
+    else:
+        C[HALF_1], C[HALF_2], C[HALF_Y] = n1, n2, y
+
+
+@kernel
+def flow_lines(pumps, lines, part, h):
+    """The oil of the lines of pumps after a stage of h, and the swivels."""
+    for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
+        S, L = row_of(pumps, k, of.SUPPLY_PARAMETER_COUNT), row_of(lines, k, LINES)
+        if S[of.PUMP] != of.IDEAL:
+            s, swivel = L[L_START], L[W_START]
+            if part == SECOND_HALF:
+                s, swivel = L[L_HALF], L[W_HALF]
+            p, w, beta, slope = line_pressure(S, s, L[PRESSURE])
+            line = (s, p, w, beta, slope, swivel)
+            net, turned, of_s, of_w, pumped, relieved = line_rates(S, line, L[LOAD], L[TAKEN])
+            # (1 - h J) of line and swivel, two by two
+            ll, lw = 1.0 - h * (of_s[0] - L[BY_LINE] * slope), -h * of_s[2]
+            wl, ww = -h * of_w[0], 1.0 - h * of_w[2]
+            det = ll * ww - lw * wl
+            new = max(s + h * (ww * net - lw * turned) / det, LEAST_SHARE * s)
+            turn = min(max(swivel + h * (ll * turned - wl * net) / det, 0.0), 1.0)
+            _, enthalpy = energies(fluid_of_supply(S), p, w)
+            weight = -h if part == WHOLE else 2.0 * h
+            L[PUMPED] += weight * pumped * enthalpy
+            L[RELIEVED] += weight * relieved * enthalpy
+            if part == WHOLE:
+                L[L_WHOLE], L[W_WHOLE] = new, turn
+            else:
+                L[L_HALF], L[W_HALF] = new, turn
+
+
+@kernel
+def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolates, h):
+    """Take over what the stages reached: oil, pressures, spools, energies, flags. Returns 1 if something is
+    not finite, else 0; states are kept then, with FAULT."""
+    sum_of = 0.0
+    for k in range(lines.size):
+        sum_of += 0.0 * lines[k]
+    for i in range(parameters.size // at.PARAMETER_COUNT):
+        C = row_of(stages, i, STAGES)
+        sum_of += 0.0 * (C[WHOLE_1] + C[WHOLE_2] + C[WHOLE_Y])
+        if extrapolates:
+            sum_of += 0.0 * (C[HALF_1] + C[HALF_2] + C[HALF_Y])
+    if sum_of != 0.0:
+        for i in range(parameters.size // at.PARAMETER_COUNT):
+            states[i * at.STATE_COUNT + at.FLAGS] = float(at.FAULT)
+        return 1
+    for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
+        S, Y_ = row_of(pumps, k, of.SUPPLY_PARAMETER_COUNT), row_of(supply_states, k, of.SUPPLY_STATE_COUNT)
+        L = row_of(lines, k, LINES)
+        if S[of.PUMP] != of.IDEAL:
+            s, swivel = L[L_WHOLE], L[W_WHOLE]
+            if extrapolates:
+                s, swivel = 2.0 * L[L_HALF] - s, 2.0 * L[W_HALF] - swivel
+                if not s > 0.0:
+                    s = L[L_HALF]
+            Y_[of.OIL_LINE], Y_[of.SWIVEL] = s, min(max(swivel, 0.0), 1.0)
+            Y_[of.PRESSURE] = line_pressure(S, s, L[PRESSURE])[0]
+            sign = 1.0 if extrapolates else -1.0
+            Y_[of.PUMP_WORK] += sign * L[PUMPED]
+            Y_[of.LINE_LOSS] += sign * L[RELIEVED]
+    for i in range(parameters.size // at.PARAMETER_COUNT):
+        P, X = row_of(parameters, i, at.PARAMETER_COUNT), row_of(states, i, at.STATE_COUNT)
+        C = row_of(stages, i, STAGES)
+        s1, s2, y, sign = C[WHOLE_1], C[WHOLE_2], C[WHOLE_Y], -1.0
+        if extrapolates:
+            s1, s2, y, sign = 2.0 * C[HALF_1] - s1, 2.0 * C[HALF_2] - s2, 2.0 * C[HALF_Y] - y, 1.0
+            if not s1 > 0.0:
+                s1 = C[HALF_1]
+            if not s2 > 0.0:
+                s2 = C[HALF_2]
+        X[at.OIL_1], X[at.OIL_2], X[at.SPOOL] = s1, s2, C[END_X]
+        X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = C[END_RATE], C[END_HELD]
+        X[at.SUPPLY_WORK] += sign * C[GIVEN]
+        X[at.PISTON_WORK] += sign * C[WORKED]
+        X[at.OIL_LOSS] += sign * C[LOST]
+        X[at.ATTEMPTS] = 3.0 if extrapolates else 1.0
+        if P[at.FRICTION_LAW] == at.LUGRE_LAW:
+            X[at.BRISTLE] = bend_bristles(P, X[at.BRISTLE], C[V], h)
+        settle_pressures(P, X, y)
+        p = supply_states[int(P[at.SUPPLY_INDEX]) * of.SUPPLY_STATE_COUNT + of.PRESSURE]
+        report_leg(P, X, p, y, C[V], C[FLAGS])
+    return 0

@@ -1,0 +1,55 @@
+"""Memory of hydraulic cylinders in a simulation: what those of platforms and trees have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
+    SUPPLY_PARAMETER_COUNT,
+    SUPPLY_STATE_COUNT,
+)
+from flexdyn_ros.robot.motion import ElementMemory
+
+__all__ = ["CylinderMemory"]
+
+
+class CylinderMemory(ElementMemory):
+    """Memory that begins with the numbers MODE, FAULTS and IS_STAGGERED of kernels/memory.py.
+
+    Attributes
+    ----------
+    hydraulics : Hydraulics
+        The n cylinders.
+    places : (n,) array of int
+        Of their forces among all efforts.
+    """
+
+    hydraulics: Hydraulics
+    places: np.ndarray
+
+    @abstractmethod
+    def rows(self, memory: np.ndarray) -> np.ndarray:
+        """View (n, STATE_COUNT) of the states of the cylinders, columns as STATE of kernels/memory.py."""
+
+    @abstractmethod
+    def parameters(self, memory: np.ndarray) -> np.ndarray:
+        """View (n, PARAMETER_COUNT) of their parameters."""
+
+    def supplies(self, memory: np.ndarray) -> np.ndarray:
+        """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies (kernels/supplies.py)."""
+        return np.zeros((0, SUPPLY_STATE_COUNT))
+
+    def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
+        """View (s, SUPPLY_PARAMETER_COUNT) of their parameters."""
+        return np.zeros((0, SUPPLY_PARAMETER_COUNT))
+
+    @abstractmethod
+    def lengths(self, q: np.ndarray) -> np.ndarray:
+        """Lengths (..., n) at q [m]."""
+
+    @abstractmethod
+    def holding(self, q: np.ndarray) -> np.ndarray:
+        """Forces (..., n) that hold the robot at rest at q [N]; 0 where they cannot."""

@@ -1,0 +1,109 @@
+"""A tree whose cylinders are driven by oil, in a live simulation: what advances its stepper."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.live.command_buffer import Setpoint
+from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
+from flexdyn_ros.simulation.live.message_fields import is_stale
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+
+class OilDrive:
+    """Advances the stepper of a tree with cylinders on oil as its commands say.
+
+    Commands of joints go to the joints. Cylinders take a hydraulic command, openings or forces of all; else
+    what commands of the buffer say of any of them, as forces that they control; else their valves are shut.
+
+    Parameters
+    ----------
+    robot : Robot
+    stiffness, damping : (nu,) arrays
+        Gains of the servos of all efforts; those of the cylinders act as forces that they are asked for.
+    timeout : float
+        Age at which a hydraulic command is stale [s]: valves shut.
+    """
+
+    hydraulics = "fused"
+
+    def __init__(self, robot: Robot, stiffness: np.ndarray, damping: np.ndarray, timeout: float) -> None:
+        self.robot, self._timeout = robot, timeout
+        self._gains = stiffness.copy(), damping.copy()
+        self.fused: FusedHydraulics | None = None
+        self.stale = False
+        self._valves: tuple[HydraulicSetpoint, float, float] | None = None
+
+    # ---- what Simulation calls ----
+
+    def begin(self, stepper: Stepper) -> None:
+        """Another stepper, or another state of it: commands are forgotten."""
+        self.clear()
+        self.continue_with(stepper)
+
+    def continue_with(self, stepper: Stepper) -> None:
+        """Another stepper in the same state (another payload)."""
+        self.robot, self.stale = stepper.robot, False
+        self.fused = FusedHydraulics(stepper, "valve")
+
+    def measured(self, stepper: Stepper) -> np.ndarray:
+        """Positions of coordinates, then lengths of cylinders."""
+        return self.motion(stepper)[0]
+
+    def motion(self, stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
+        """q and v, then lengths and rates of cylinders."""
+        q, v, nv = stepper.q, stepper.v, self.robot.nv
+        position, speed = self.robot.functions.effort_motion(q, v)
+        return np.concatenate([q, position[nv:]]), np.concatenate([v, speed[nv:]])
+
+    def take_setpoint(self, setpoint: HydraulicSetpoint, sim_time: float, wall_time: float) -> None:
+        """A setpoint for the cylinders, directly."""
+        self._valves = setpoint, sim_time, wall_time
+
+    def clear(self) -> None:
+        """No such command any more."""
+        self._valves = None
+
+    def advance(
+        self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
+    ) -> int:
+        """Some steps by a setpoint; the stepper's status. `obey` gives a setpoint to the stepper itself."""
+        assert self.fused is not None
+        obey(setpoint)
+        places = self.fused.places
+        # a servo beside the oil would be a second spring
+        stiffness, damping = stepper.servo_stiffness.copy(), stepper.servo_damping.copy()
+        if stiffness[places].any() or damping[places].any():
+            stiffness[places] = damping[places] = 0.0
+            stepper.set_servo(stiffness, damping)
+        values, mode = self._told(stepper, setpoint, places)
+        self.fused.command(values, mode)
+        return stepper.advance(steps)
+
+    # ---- how ----
+
+    def _told(self, stepper: Stepper, setpoint: Setpoint, places: np.ndarray) -> tuple[np.ndarray, str]:
+        """Commands of the cylinders (n,) and how they are meant."""
+        self.stale = False
+        if self._valves is not None:
+            given, sim_time, wall_time = self._valves
+            ages = stepper.t - sim_time, time.monotonic() - wall_time
+            self.stale = bool(is_stale(self._timeout, *ages))
+            if not self.stale:
+                return given.values, "force" if given.force else "valve"
+            return np.zeros(places.size), "valve"
+        servo_q, servo_v = setpoint.servo_position[places], setpoint.servo_velocity[places]
+        asked = servo_q.any() or servo_v.any() or setpoint.gravity[places].any()
+        if not (asked or setpoint.effort[places].any()):
+            return np.zeros(places.size), "valve"
+        force = stepper.tau[places].copy()
+        length, rate = (x[places] for x in self.robot.functions.effort_motion(stepper.q, stepper.v))
+        stiffness, damping = (gain[places] for gain in self._gains)
+        force += np.where(servo_q, stiffness * (setpoint.position[places] - length), 0.0)
+        force += np.where(servo_v, damping * (setpoint.velocity[places] - rate), 0.0)
+        return force, "force"

@@ -1,0 +1,388 @@
+"""Oil in cylinders between frames of a tree: what is refused, states, commands, runs, modes."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from oil_robots import FLUID, HANGING, hanging
+
+import flexdyn_ros
+from flexdyn_ros.errors import DescriptionError, DimensionError, UnknownNameError, UnsupportedError
+from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
+
+#: O2 of the worked numbers: pressures in equilibrium with 300 kg, where the rod side has 20 bar
+START = {"lift/pressure_bore": 2514584.472, "lift/pressure_rod": 20e5}
+PUMP = '<pump type="{}" displacement="1.2e-5" speed="157" {}/>'
+
+
+COUNTERBALANCE = '<counterbalance port="bore" cracking_pressure="{}" pilot_ratio="{}" conductance="{}"/>'
+CONSTANT, FIXED, SENSING = "constant_pressure", "fixed_displacement", "load_sensing"
+LINE = 'line_volume="1e-3"'
+SENSES = LINE + ' margin="2e6" maximum_pressure="2e7"'
+STOP = '<end_stop stiffness="1e8" damping="1"/>'
+HOSE = '<hose port="bore" volume="1e-4"/>'
+
+WRONG = [
+    (
+        hanging(in_cylinder=COUNTERBALANCE.format(0, 4, 1e-7)),
+        "counterbalance",
+        "cracking_pressure",
+        "'0'",
+        "> 0 Pa",
+    ),
+    (
+        hanging(in_cylinder=COUNTERBALANCE.format(9e6, -1, 1e-7)),
+        "counterbalance",
+        "pilot_ratio",
+        "'-1'",
+        ">= 0",
+    ),
+    (hanging(in_cylinder=COUNTERBALANCE.format(9e6, 1, 0)), "counterbalance", "conductance", "'0'", "> 0"),
+    (hanging(in_cylinder=2 * HOSE), "hose", "'bore'", "twice", "once"),
+    (hanging(in_cylinder=FLUID), "hydraulics/fluid", "unknown element <fluid>"),
+    (hanging(in_supply=PUMP.format(CONSTANT, "")), "pump", "line_volume", "missing"),
+    (hanging(in_supply=PUMP.format(SENSING, LINE), supply=""), "pump", "margin", "missing"),
+    (hanging(in_supply=PUMP.format(SENSING, SENSES)), "supply[oil]", "pressure", "160e5", "maximum_pressure"),
+    (hanging(in_supply=PUMP.format(FIXED, LINE), supply=""), "supply[oil]", "relief_pressure", FIXED),
+    (
+        hanging(in_supply=PUMP.format(SENSING, SENSES), supply='relief_pressure="1e6"'),
+        *("supply[oil]", "relief_pressure", "1e6", "2e+06"),
+    ),
+    (hanging(in_supply=2 * PUMP.format(CONSTANT, LINE)), "pump", "twice"),
+    (hanging(in_supply='<accumulator volume="1e-3" precharge="9e6"/>'), "supply[oil]", "pump"),
+    (hanging(supply=""), "supply[oil]", "'pressure'", "missing"),
+    (hanging(supply='pressure="2e5"'), "supply[oil]", "tank_pressure", "3e5", "below 200000 Pa"),
+    (
+        HANGING.replace('supply="oil"', 'supply="oi"'),
+        *("cylinder 'lift'", "supply", "'oi'", "did you mean 'oil'"),
+    ),
+    (HANGING.replace("oil", "lift"), "cylinder 'lift'", "name", "a name of its own"),
+    (HANGING.replace(STOP, ""), "cylinder[lift]", "<end_stop> is missing"),
+    (
+        HANGING.replace("</hydraulics>", f"</hydraulics>{STOP}"),
+        *("cylinder[lift]", "<end_stop> in <hydraulics> and in <cylinder>", "one of them"),
+    ),
+    (
+        HANGING.replace("</hydraulics>", '</hydraulics><force maximum="1"/>'),
+        *("cylinder[lift]", "<force> and <hydraulics>", "one of them"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), [(text, words) for text, *words in WRONG])
+def test_what_oil_refuses_is_told_by_element_value_and_expectation(text, words):
+    with pytest.raises(DescriptionError) as told:
+        flexdyn_ros.load(text)
+    for word in words:
+        assert word in str(told.value)
+
+
+def test_a_supply_that_nobody_uses_is_a_warning():
+    text = hanging(in_robot=f'<supply name="idle" pressure="1e7" tank_pressure="1e5">{FLUID}</supply>')
+    robot = flexdyn_ros.load(text)
+    assert "no cylinder uses supply 'idle'" in robot.warnings
+
+
+def test_states_have_names_units_and_rest_values():
+    robot = flexdyn_ros.load(HANGING)
+    assert [state.name for state in robot.element_states] == [
+        "lift/pressure_bore",
+        "lift/pressure_rod",
+        "lift/spool",
+    ]
+    q = robot.neutral()
+    bore, rod, spool = robot.rest_states(q)
+    area = 0.25 * np.pi * 0.05**2
+    ring = area - 0.25 * np.pi * 0.036**2
+    # the pressures hold the load, and their mean is half way between supply and tank
+    np.testing.assert_allclose(area * bore - ring * rod - (area - ring) * 101325, 300 * 9.81, rtol=1e-12)
+    np.testing.assert_allclose(bore + rod, 163e5)
+    assert spool == 0.0
+    second = flexdyn_ros.load(hanging(valve='natural_frequency_hz="50" damping_ratio="0.8" slew_rate="20"'))
+    assert [s.name.partition("/")[2] for s in second.element_states] == [
+        "pressure_bore", "pressure_rod", "spool", "spool_rate", "slewed_command",
+    ]  # fmt: skip
+    again = pickle.loads(pickle.dumps(robot))
+    np.testing.assert_array_equal(again.rest_states(q), robot.rest_states(q))
+
+
+def test_a_load_on_shut_valves_swings_as_the_worked_number_says():
+    robot = flexdyn_ros.load(HANGING)
+    run = flexdyn_ros.simulate(robot, 0.1, v0=[0.3], states0=START, rtol=1e-9)
+    np.testing.assert_allclose(0.17 + run.q[-1, 0], 0.168577431219, atol=1e-9)
+    np.testing.assert_allclose(run.v[-1, 0], -0.010900602, atol=1e-6)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 5e-3])
+def test_a_load_on_shut_valves_does_not_sink(dt):
+    # after a motion, a minute on shut valves without leakage: mean length of the last second less the first
+    robot = flexdyn_ros.load(hanging(in_cylinder=_STRIBECK))
+    stepper = Stepper(robot, dt, "staggered")
+    oil = FusedHydraulics(stepper, "valve")
+    for opening, seconds in ((0.3, 0.5), (-0.2, 0.5), (0.0, 1.0)):
+        oil.command([opening])
+        assert stepper.advance(round(seconds / dt)) == 0
+    second, lengths = round(1.0 / dt), []
+    for _ in range(60):
+        mean = 0.0
+        for _ in range(second):
+            stepper.advance()
+            mean += stepper.q[0] / second
+        lengths.append(mean)
+    assert abs(lengths[-1] - lengths[0]) < 1e-6
+
+
+_STRIBECK = (
+    '<friction model="stribeck" coulomb="50" static="60" stribeck_velocity="0.01" smoothing_velocity="0.005" '
+    'viscous="600"/>'
+)
+
+
+def test_leakage_lets_it_sink_at_the_rate_of_the_closed_form():
+    # the load's weight stays on the piston: A1 p1' = A2 p2'. With p1' = beta1/V1 (-q - A1 v), p2' = beta2/V2
+    # (q + A2 v) and the leak q = C (p1 - p2) between both shut chambers that gives v
+    C = 2e-12
+    robot = flexdyn_ros.load(hanging(in_cylinder=f'<leakage internal="{C}"/>{_STRIBECK}'))
+    run = flexdyn_ros.simulate(
+        robot, 4.0, dt=1e-3, states0=START | {"lift/pressure_bore": 1e7, "lift/pressure_rod": 1.6e7}
+    )
+    late = slice(2000, None)
+    y, (bore, rod, _) = 0.17 + run.q[late, 0].mean(), run.states[late].mean(axis=0)
+    area = 0.25 * np.pi * 0.05**2
+    ring = area - 0.25 * np.pi * 0.036**2
+    beta1, beta2 = (robot.hydraulics.bulk_modulus(p)[0] for p in (bore, rod))
+    c1, c2 = beta1 * area / (1e-4 + area * y), beta2 * ring / (1e-4 + ring * (0.4 - y))
+    v = -C * (bore - rod) * (c1 + c2) / (c1 * area + c2 * ring)
+    moved = (run.q[-1, 0] - run.q[2000, 0]) / (run.t[-1] - run.t[2000])
+    np.testing.assert_allclose(moved, v, rtol=0.02)
+
+
+def test_modes_stand_on_the_springs_of_shut_valves():
+    robot = flexdyn_ros.load(HANGING)
+    q = robot.neutral()
+    bore, rod, _ = robot.rest_states(q)
+    h, area = robot.hydraulics, 0.25 * np.pi * 0.05**2
+    ring = area - 0.25 * np.pi * 0.036**2
+    K = h.bulk_modulus(bore)[0] * area**2 / (1e-4 + area * 0.17)
+    K += h.bulk_modulus(rod)[0] * ring**2 / (1e-4 + ring * 0.23)
+    np.testing.assert_allclose(robot.modes(q).frequency, [np.sqrt(K / 300.0) / (2.0 * np.pi)], rtol=1e-12)
+    # and swings at it
+    run = flexdyn_ros.simulate(robot, 0.2, v0=[1e-3], sample=1e-4)
+    crossings = np.flatnonzero(np.diff(np.sign(run.v[:, 0])))
+    period = 2.0 * np.diff(run.t[crossings]).mean()
+    np.testing.assert_allclose(1.0 / period, robot.modes(q).frequency[0], rtol=5e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["controlled", "fixed"])
+def test_valves_are_opened_by_name_in_order_or_by_a_law(options):
+    robot = flexdyn_ros.load(HANGING)
+    controls = (
+        {"lift/valve": 0.3},
+        ValveOpenings(np.array([0.3])),
+        ValveOpenings(lambda t, q, v: [0.3]),
+        lambda t, q, v: {"lift/valve": 0.3},
+    )
+    runs = [flexdyn_ros.simulate(robot, 0.05, control=control, **options) for control in controls]
+    assert runs[0].v[-1, 0] > 0.1
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.q, runs[0].q, atol=1e-7)
+        np.testing.assert_allclose(run.states, runs[0].states, rtol=1e-4, atol=2e3)
+    # what is recorded is the force on the rod, which moves the load
+    run = runs[0]
+    np.testing.assert_allclose(run.tau[-1, 1], 300.0 * (9.81 + np.gradient(run.v[:, 0], run.t)[-1]), rtol=0.1)
+
+
+def test_forces_that_are_asked_for_are_controlled():
+    robot = flexdyn_ros.load(hanging(valve='time_constant="0.002"'))
+    for control in ({"lift": 3200.0}, lambda t, q, v: {"lift": 3200.0}, np.array([0.0, 3200.0])):
+        run = flexdyn_ros.simulate(robot, 0.3, control=control, dt=1e-3)
+        assert run.method == "rosenbrock"
+        np.testing.assert_allclose(run.tau[-50:, 1].mean(), 3200.0, rtol=0.01)
+
+
+def test_what_a_control_cannot_say_is_told():
+    robot = flexdyn_ros.load(HANGING)
+    for control, error, word in (
+        ({"lift/valve": 0.3, "lift": 3.0}, UnsupportedError, "lift"),
+        ({"lif/valve": 0.3}, UnknownNameError, "did you mean lift/valve"),
+        (ValveOpenings(np.ones(2)), DimensionError, "expected (1,)"),
+    ):
+        with pytest.raises(error, match=word.replace("(", r"\(").replace(")", r"\)")):
+            flexdyn_ros.simulate(robot, 0.1, control=control)
+
+
+def test_a_loop_beside_oil_is_refused_by_name():
+    loop = '<loop name="closed" type="spherical" base="base" base_xyz="0 0 1" end="load"/>'
+    with pytest.raises(DescriptionError, match="beside a <loop>"):
+        flexdyn_ros.load(hanging(in_robot=loop))
+
+
+def test_runs_go_on_from_the_states_of_another():
+    robot = flexdyn_ros.load(HANGING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = flexdyn_ros.simulate(robot, 0.06, control={"lift/valve": 0.2}, dt=1e-3)
+        first = flexdyn_ros.simulate(robot, 0.03, control={"lift/valve": 0.2}, dt=1e-3)
+        rest = flexdyn_ros.simulate(
+            robot,
+            0.03,
+            first.q[-1],
+            first.v[-1],
+            states0=first.states[-1],
+            control={"lift/valve": 0.2},
+            dt=1e-3,
+        )
+    np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-9)
+    np.testing.assert_allclose(rest.states[-1], whole.states[-1], rtol=1e-5)
+
+
+#: friction without a jump, so that runs have an order
+_SMOOTH = (
+    '<friction model="stribeck" coulomb="0" static="0" stribeck_velocity="0.01" smoothing_velocity="0.005" '
+    'viscous="600"/>'
+)
+_PUMPED = PUMP.format("constant_pressure", 'line_volume="2e-3" leakage="1e-12" band="10e5"')
+
+
+@pytest.mark.parametrize("in_supply", ["", _PUMPED], ids=["ideal", "pump"])
+@pytest.mark.parametrize("method", ["rosenbrock", "staggered"])
+def test_fixed_steps_with_oil_are_of_order_two(method, in_supply):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH, in_supply=in_supply))
+
+    def law(t, q, v):
+        return {"lift/valve": 0.4 * np.sin(4.0 * np.pi * t)}
+
+    options = {"control": law, "sample": 1e-3}
+    pressures = [i for i, state in enumerate(robot.element_states) if state.unit == "Pa"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = flexdyn_ros.simulate(robot, 0.2, rtol=1e-9, **options)
+        errors = []
+        for dt in (5e-4, 2.5e-4):
+            run = flexdyn_ros.simulate(robot, 0.2, dt=dt, method=method, **options)
+            off = np.abs(run.states - exact.states)[:, pressures].max(), np.abs(run.q - exact.q).max()
+            errors.append(off)
+    np.testing.assert_array_less(errors[0], (0.15e5, 1e-5))
+    for coarse, fine in zip(*errors, strict=True):
+        assert coarse / fine > 3.0
+
+
+def test_an_implicit_step_bears_oil_that_is_stiff_against_what_it_moves():
+    # 0.5 kg on its oil springs: 900 Hz, which steps of 5 ms do not resolve; staggered steps diverge
+    robot = flexdyn_ros.load(hanging(mass=0.5, in_cylinder=_SMOOTH))
+    assert robot.modes(robot.neutral()).frequency[0] > 800.0
+    stepper = Stepper(robot, 5e-3)
+    oil = FusedHydraulics(stepper, "valve")
+    assert stepper.method == "rosenbrock"
+    oil.command([0.3])
+    assert stepper.advance(40) == 0
+    flow = 0.3 * 6.666666666666667e-4 * np.sqrt((160e5 - stepper.states[0]) / 35e5)
+    np.testing.assert_allclose(stepper.v[0], flow / (0.25 * np.pi * 0.05**2), rtol=0.02)
+    # and holds again where the valve shuts
+    oil.command([0.0])
+    stepper.advance(40)
+    before = stepper.q[0]
+    assert stepper.advance(400) == 0
+    assert abs(stepper.q[0] - before) < 1e-7
+
+
+# ---- worked numbers of steady motions, docs/theory/hydraulics.md ----
+
+#: flow constant of an edge of the valve
+K = 6.666666666666667e-4 / np.sqrt(35e5)
+HOLDING = (
+    f'<counterbalance port="bore" cracking_pressure="90e5" pilot_ratio="4" conductance="{0.5 * K}" '
+    'opening_range="20e5"/>'
+)
+#: 1,200 kg lowered by a valve whose rod edges are narrow
+LOWERED = {"mass": 1200.0, "valve": 'time_constant="1e-4" flow_ratio="0.15"'}
+SENSING_PUMP = (
+    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" '
+    'margin="20e5" maximum_pressure="250e5"/>'
+)
+SHARED = {
+    "mass": 20e3 / 9.81, "second_mass": 5e3 / 9.81, "supply": "", "in_supply": SENSING_PUMP,
+    "valve": 'time_constant="1e-3" compensation="15e5"',
+}  # fmt: skip
+STEADY = [
+    (
+        LOWERED | {"in_cylinder": HOLDING},
+        {"lift/valve": -0.3},
+        [-0.0653717518976],
+        [65.96649972e5, 11.39312134e5, -0.3],
+    ),
+    (
+        SHARED,
+        {"lift/valve": 0.4, "second_lift/valve": 0.2},
+        [0.0889060159944, 0.0444530079972],
+        [105.5073651e5, 6.48449476e5, 0.4, 29.11299237e5, 6.48449476e5, 0.2, 124.1220221e5],
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "control", "v", "states"), STEADY, ids=["O3", "O4"])
+def test_steady_motions_are_those_of_the_worked_numbers(given, control, v, states):
+    robot = flexdyn_ros.load(hanging(**given))
+    run = flexdyn_ros.simulate(robot, 0.5, v0=v, states0=states, control=control, rtol=1e-8)
+    np.testing.assert_allclose(run.v, np.broadcast_to(v, run.v.shape), rtol=1e-6)
+    np.testing.assert_allclose(run.states, np.broadcast_to(states, run.states.shape), rtol=1e-6)
+    # and what starts at rest comes there, swinging on its oil
+    run = flexdyn_ros.simulate(robot, 2.0, control=control, rtol=1e-6)
+    late = slice(1200, None)
+    np.testing.assert_allclose(run.v[late].mean(axis=0), v, rtol=0.02)
+    np.testing.assert_allclose(run.states[late].mean(axis=0), states, rtol=0.02)
+
+
+def test_without_a_counterbalance_valve_the_rod_side_cavitates():
+    robot = flexdyn_ros.load(hanging(**LOWERED))
+    run = flexdyn_ros.simulate(
+        robot, 0.3, control={"lift/valve": -0.3}, record=("energy", "hydraulics"), rtol=1e-6
+    )
+    assert run["lift/pressure_rod"].min() < 0.3e5
+    # bit 8: CAVITATION of flexdyn_interfaces/msg/HydraulicState, to the end
+    assert (run.hydraulics.flags[100:, 0].astype(int) & 8).all()
+    assert run["lift.pressure_rod"] == pytest.approx(run["lift/pressure_rod"], rel=1e-9)
+
+
+# ---- what `check` says ----
+
+
+def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
+    (doubt,) = flexdyn_ros.check(hanging(**LOWERED)).warnings
+    assert "lift: gravity overruns it at zero" in doubt
+    assert "<counterbalance port='bore'>" in doubt
+    # flows of both edges and forces: A1 (p_t + (A1 s/K)^2) - A2 (p_s - (A2 s/.15 K)^2) = L gives the speed s
+    area, ring = 0.25 * np.pi * 0.05**2, 0.25 * np.pi * (0.05**2 - 0.036**2)
+    load = 1200 * 9.81 + (area - ring) * 101325.0
+    wide, narrow = (area / K) ** 2, (ring / (0.15 * K)) ** 2
+    square = (load - area * 3e5 + ring * 160e5) / (area * wide + ring * narrow)
+    assert f"would have {(160e5 - narrow * square) / 1e5:.3g} bar" in doubt
+    for other in (HANGING, hanging(**LOWERED, in_cylinder=HOLDING), hanging(mass=1200.0)):
+        assert flexdyn_ros.check(other).warnings == ()
+    # a compensator feeds less than the load displaces
+    (doubt,) = flexdyn_ros.check(
+        hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')
+    ).warnings
+    assert "rod side" in doubt
+
+
+def test_check_tells_forces_that_the_supply_does_not_give():
+    (doubt,) = flexdyn_ros.check(hanging(mass=4000.0)).warnings
+    assert "are the most that its supply gives" in doubt
+    assert "3.924e+04 N hold the robot" in doubt
+
+
+def test_check_compares_the_pump_with_its_valves():
+    def told(pump: str) -> list[str]:
+        report = flexdyn_ros.check(hanging(in_supply=pump, second_mass=10.0))
+        assert report.warnings == ()
+        return [note for note in report.notes if "l/min" in note]
+
+    # 1.2e-5 * 157 m3/s, 113 l/min, for two valves of 40 l/min; then half of it
+    pump = PUMP.format("constant_pressure", 'line_volume="1e-3"')
+    assert told(pump) == []
+    (note,) = told(pump.replace("1.2e-5", "6e-6"))
+    assert note.startswith("oil: the pump gives 56.5 l/min, 0.71 of the 80 l/min")

@@ -1,0 +1,53 @@
+"""Robots whose cylinders are driven by oil, as URDF text."""
+
+from __future__ import annotations
+
+__all__ = ["FLUID", "HANGING", "hanging"]
+
+FLUID = '<fluid bulk_modulus="1.4e9" air_fraction="0.005"/>'
+#: bore, rod, dead volumes of the cylinder of docs/theory/hydraulics.md, "Worked numbers", and a fast valve
+_CYLINDER = """
+<chambers bore="0.05" rod_diameter="0.036" dead_volume_bore="1e-4" dead_volume_rod="1e-4"/>
+<valve rated_flow="6.666666666666667e-4" rated_pressure_drop="35e5" rating="edge" {valve}/>
+<end_stop stiffness="1e8" damping="1"/>
+"""
+_SLIDE = """<link name="{link}"><inertial><mass value="{mass}"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="{joint}" type="prismatic"><parent link="base"/><child link="{link}"/><origin xyz="0 0 1"/>
+<axis xyz="0 0 1"/><limit lower="-0.5" upper="0.5" effort="0" velocity="1"/></joint>
+"""
+
+
+def hanging(
+    *,
+    mass: float = 300.0,
+    in_cylinder: str = "",
+    in_supply: str = "",
+    in_robot: str = "",
+    valve: str = 'time_constant="0.01"',
+    supply: str = 'pressure="160e5"',
+    second_mass: float | None = None,
+) -> str:
+    """A load on a slide along z that a cylinder carries, its piston 0.17 m out where the slide is at zero;
+    with a second mass another one beside it, on the same supply."""
+    names = {"load": ("slide", "lift", mass)}
+    if second_mass is not None:
+        names["second_load"] = "second_slide", "second_lift", second_mass
+    bodies = "".join(_SLIDE.format(link=link, joint=joint, mass=m) for link, (joint, _, m) in names.items())
+    oil = f'<hydraulics supply="oil">{_CYLINDER.format(valve=valve)}{in_cylinder}</hydraulics>'
+    cylinders = "".join(
+        f'<cylinder name="{name}" base="base" end="{link}" minimum_length="0.83" stroke="0.4">{oil}'
+        "</cylinder>"
+        for link, (_, name, _) in names.items()
+    )
+    return f"""<robot name="hanging">
+<link name="base"/>
+{bodies}
+<flexdyn version="1">
+<gravity>0 0 -9.81</gravity>
+<supply name="oil" {supply} tank_pressure="3e5">{FLUID}{in_supply}</supply>
+{cylinders}
+{in_robot}</flexdyn></robot>"""
+
+
+HANGING = hanging()
