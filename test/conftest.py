@@ -9,6 +9,11 @@ import pytest
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randint(1, 100)))
 
+# matrices here are small: threads of BLAS wait for each other, busily, in all processes that share the tests;
+# fits of `identification` take a quarter of the processor's time with one. NumPy is not imported yet
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 # processes that share the tests do not hear each other's nodes
 worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
 os.environ["ROS_DOMAIN_ID"] = str((int(os.environ["ROS_DOMAIN_ID"]) + int(worker) - 1) % 101 + 1)
