@@ -149,7 +149,7 @@ def test_in_lockstep_every_leg_state_gets_one_force_and_a_repeated_one_the_same(
 def test_a_robot_without_hydraulics_is_refused_and_the_node_stays_alive(tmp_path):
     arguments = ("-p", "description_file:=seven_joint_arm")
     with NodeProcess("hydraulic_actuators", *arguments, log=tmp_path / "refused.txt") as process:
-        process.wait_for_text("has no <hydraulics>")
+        process.wait_for_text("has no platform with <hydraulics>")
         assert process.alive
         assert process.end(signal.SIGINT) == 0
 
