@@ -4,7 +4,7 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from flexdyn_ros.multibody.elements.cylinder.kernels import entries
+from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, entries, oil
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
 from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import work_size
@@ -34,6 +34,32 @@ def row(names, defaults, changes):
     unknown = changes.keys() - set(names)
     assert not unknown, unknown
     return np.array([float((defaults | changes)[name]) for name in names])
+
+
+#: O3's cylinder, with a counterbalance valve that holds its load
+HELD = {
+    "valve_rod": 0.15 * K, "supply_index": 0, "cracking_bore": 90e5, "pilot_bore": 4.0,
+    "counterbalance_bore": 0.5 * K, "range_bore": 20e5,
+}  # fmt: skip
+SENSING = {"pump": of.LOAD_SENSING, "margin": 20e5, "maximum_pressure": 250e5}
+PUMPS = {
+    "constant pressure": {"pump": of.CONSTANT_PRESSURE, "pump_leakage": 1e-12},
+    "fixed displacement": {
+        "pump": of.FIXED_DISPLACEMENT, "line_relief_pressure": 200e5, "line_relief": 2e-9,
+        "pump_leakage": 1e-12,
+    },
+    "load sensing": SENSING | {"swivel_time": 0.02},
+    "accumulator": {
+        "pump": of.CONSTANT_PRESSURE, "accumulator_volume": 1e-3, "precharge": 90e5, "swivel_time": 0.01
+    },
+}  # fmt: skip
+
+
+def rates_of(P, ps, x, y, p1, p2):
+    """What `oil_rates` returns for a cylinder, and w at both pressures."""
+    w1, b1 = oil.volume_and_stiffness(tuple(FLUID.values()), p1)
+    w2, b2 = oil.volume_and_stiffness(tuple(FLUID.values()), p2)
+    return cylinder.oil_rates(P, ps, x, y, p1, w1, b1, p2, w2, b2), w1, w2
 
 
 class Circuit:

@@ -20,7 +20,7 @@ from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.plots.panels import PANELS, USUAL
 from flexdyn_ros.simulation.plots.style import SIZES
 from flexdyn_ros.simulation.simulate import simulate as run
-from flexdyn_ros.simulation.steps.fused_hydraulics import command_mode
+from flexdyn_ros.simulation.steps.fused_hydraulics import VALVE_OF, command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 _Pairs = list[str] | None
@@ -84,7 +84,11 @@ def simulate(
     ] = None,
     tau: Annotated[
         _Pairs,
-        typer.Option("--tau", metavar="NAME=VALUE", help="constant effort, instead of --hold's; repeatable"),
+        typer.Option(
+            "--tau",
+            metavar="NAME=VALUE",
+            help="constant effort, instead of --hold's, or opening of a valve, CYLINDER/valve; repeatable",
+        ),
     ] = None,
     control_file: Annotated[
         Path | None,
@@ -176,11 +180,13 @@ def simulate(
     else:
         begin = start_of(loaded, start, hold, q, v, topic)
     efforts = begin.tau.copy()
+    valves, tau = _openings(loaded, tau, hold)
     for index, value in terminal.named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value
     shown = not quiet and not as_json
     # cylinders without commands keep their valves closed, which is not the same as no force
     control: Any = efforts if tau or efforts.any() else None
+    control = valves or control
     if control_file is not None:
         control = read_efforts(control_file, loaded)
     most_efforts = efforts if control_file is None else np.abs(control.tau).max(axis=0, initial=0.0)
@@ -209,13 +215,25 @@ def simulate(
     drawing: dict[str, Any] = {"size": plot_size, "panels": chosen}
     if beside_rigid and plot is not None:
         twin = terminal.load_robot(robot, config, settings, True, xacro)
-        drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
+        drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or valves or efforts, options)}
     _write(result, files, quiet or as_json, writing | {"plot": drawing})
     if as_json:
         left = departures(result, loaded.coordinates)
         terminal.print_json(_summary(result) | {"beyond_limits": [one._asdict() for one in left]})
     elif not quiet:
         _print(result, loaded, limits)
+
+
+def _openings(robot: Robot, pairs: _Pairs, hold: str | None) -> tuple[dict[str, float], _Pairs]:
+    """Openings of valves by name, and the pairs that name efforts."""
+    named = [pair for pair in pairs or () if pair.partition("=")[0].endswith(VALVE_OF)]
+    if not named:
+        return {}, pairs
+    if hold or len(named) < len(pairs or ()):
+        raise typer.BadParameter("efforts or openings of valves, not both", param_hint="--tau")
+    cylinders = () if robot.hydraulics is None else robot.hydraulics.names
+    names = tuple(f"{name}{VALVE_OF}" for name in cylinders)
+    return {names[i]: value for i, value in terminal.named_numbers(named, names, "--tau").items()}, None
 
 
 def _split_folder(bag: Path | None, size: float, duration: float) -> Path | None:
@@ -256,10 +274,10 @@ def _check_files(files: dict[str, Path | None]) -> None:
 
 
 def _twin_run(
-    twin: Robot, result: Trajectory, efforts: np.ndarray | Path, options: dict[str, Any]
+    twin: Robot, result: Trajectory, efforts: np.ndarray | Path | dict[str, float], options: dict[str, Any]
 ) -> Trajectory:
-    """The rigid twin from the same state under the same efforts, constant or of a file, as far as it has the
-    same coordinates."""
+    """The rigid twin from the same state under the same efforts, constant or of a file, or the same openings
+    of valves, as far as it has the same coordinates."""
 
     def of_twin(values: np.ndarray, names: tuple[str, ...], own: tuple[str, ...]) -> np.ndarray:
         known = dict(zip(names, values.tolist(), strict=True))
@@ -267,6 +285,8 @@ def _twin_run(
 
     if isinstance(efforts, Path):
         control: Any = read_efforts(efforts, twin)
+    elif isinstance(efforts, dict):
+        control = efforts
     else:
         control = of_twin(efforts, result.effort_names, twin.effort_names)
     return run(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.verbs.table import STEPPED, Table
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -58,6 +58,10 @@ class ElementMemory(ABC):
     def scheme(self, method: str) -> float:
         """Number by which the memory knows how the elements move in fixed steps by a method."""
         return float(method == "staggered")
+
+    def set_speed(self, memory: np.ndarray, supply: int, speed: float) -> None:
+        """Another speed [rad/s] of the pump of a supply, by its place; see `Stepper.set_supply`."""
+        raise UnsupportedError("elements of this kind have no supplies with pumps")
 
     @abstractmethod
     def fresh(self) -> np.ndarray:

@@ -110,6 +110,21 @@ def test_a_boom_on_shut_valves_is_held_by_its_oil(tmp_path):
     assert np.abs(run.q - run.q[0]).max() < 1e-9
 
 
+def test_valves_are_opened_by_name(tmp_path):
+    run = simulated(tmp_path, "boom", "--duration", "0.5", "--tau", "lift_cylinder/valve=0.3")
+    assert run["lift_cylinder/spool"][-1] == pytest.approx(0.3, abs=0.01)
+    assert run["lift"][-1] > 0.01
+    assert np.abs(run["fold_cylinder/spool"]).max() < 1e-9
+    for words, said in (
+        (("--tau", "lift_cylinder/valve=0.3", "--tau", "fold_cylinder=1"), "not both"),
+        (("--tau", "lift_cylinder/valve=0.3", "--hold", "all"), "not both"),
+        (("--tau", "lif_cylinder/valve=0.3"), "lift_cylinder/valve"),
+    ):
+        code, output, error = flexdyn("simulate", "boom", "--duration", "0.1", *words)
+        assert code != 0
+        assert said in output + str(error)
+
+
 def test_a_run_goes_on_where_another_ended(tmp_path):
     first = simulated(tmp_path, "mobile_arm", "--duration", "0.02")
     (tmp_path / "run.npz").rename(tmp_path / "first.npz")

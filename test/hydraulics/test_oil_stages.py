@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 from oil_circuits import AREAS, BAR, FLUID, Circuit, K
 
-from flexdyn_ros.multibody.elements.cylinder.kernels import circuit, compliance, cylinder, oil, pumps, ticks
+from flexdyn_ros.multibody.elements.cylinder.kernels import (
+    circuit,
+    compliance,
+    cylinder,
+    oil,
+    pumps,
+    ticks,
+)
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
+from flexdyn_ros.multibody.elements.cylinder.kernels.forces import friction_force, stop_force
 
 AIR = tuple(FLUID.values())
 G = 9.81
@@ -256,9 +264,24 @@ def test_resistance_is_the_secant_of_friction():
         "friction_law": at.STRIBECK_LAW, "coulomb": 250.0, "static": 400.0, "stribeck": 0.02,
         "smoothing": 0.002, "viscous": 600.0,
     }]).P  # fmt: skip
-    from flexdyn_ros.multibody.elements.cylinder.kernels.forces import friction_force
-
     for v in (-0.3, -0.01, 1e-5, 0.02):
         assert compliance.resistance(P, v) * v == pytest.approx(friction_force(P, 0.0, v), rel=1e-9)
     assert compliance.resistance(P, 0.0) == pytest.approx(compliance.resistance(P, 1e-8), rel=1e-3)
     assert compliance.resistance(Circuit([{}]).P, 0.1) == 0.0
+
+
+def test_slopes_of_end_stops_are_their_differences():
+    P = Circuit([{"stop_stiffness": 2e7, "stop_damping": 0.5}]).P
+    for y, v in (
+        (-1e-3, 0.2),
+        (-1e-3, -0.3),
+        (0.401, 0.2),
+        (0.401, -0.4),
+        (0.2, 0.1),
+        (-1e-3, 1.5),
+        (0.401, -2.0),
+    ):
+        k, d = compliance.stop_slopes(P, y, v)
+        by_y = (stop_force(P, y + 1e-6, v) - stop_force(P, y - 1e-6, v)) / 2e-6
+        by_v = (stop_force(P, y, v + 1e-6) - stop_force(P, y, v - 1e-6)) / 2e-6
+        assert (-k, -d) == pytest.approx((by_y, by_v), rel=1e-6, abs=1e-6)

@@ -178,3 +178,21 @@ def test_it_holds_its_load_while_others_move():
     )  # fmt: skip
     assert run["fold"][-1] - run["fold"][0] > 0.1
     assert abs(run["lift"][-1] - run["lift"][0]) < 0.01
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "staggered"])
+def test_the_work_of_the_pump_is_found_again(method):
+    # in the pistons, in the oil, or lost: to 1e-3 of it with steps of 1 ms
+    robot = loaded(500)
+    stepper = Stepper(robot, 1e-3, method, q0=at_rest(robot, lift=0.5, fold=-0.6))
+    oil = FusedHydraulics(stepper, "valve")
+    assert stepper.advance(1) == 0
+    before = oil.account()
+    for openings in ([0.5, 0, 0], [0, -0.3, 0], [0, 0, 0.3], [-0.3, 0.2, 0], [0, 0, 0]):
+        oil.command(openings)
+        assert stepper.advance(1000) == 0
+    stored, pump, piston, loss = np.subtract(oil.account(), before)
+    assert pump > 1e4
+    assert abs(pump - piston - loss - stored) < 1e-3 * pump
+    # pistons move the boom, less friction
+    assert piston > stepper.work > 0.8 * piston

@@ -10,7 +10,14 @@ import pytest
 from oil_robots import FLUID, HANGING, hanging
 
 import flexdyn_ros
-from flexdyn_ros.errors import DescriptionError, DimensionError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import (
+    DescriptionError,
+    DimensionError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
 
 #: O2 of the worked numbers: pressures in equilibrium with 300 kg, where the rod side has 20 bar
@@ -386,3 +393,105 @@ def test_check_compares_the_pump_with_its_valves():
     assert told(pump) == []
     (note,) = told(pump.replace("1.2e-5", "6e-6"))
     assert note.startswith("oil: the pump gives 56.5 l/min, 0.71 of the 80 l/min")
+
+
+# ---- faults while a robot moves ----
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "staggered"])
+def test_a_pump_that_stops_lets_the_load_stand(method):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH, in_supply=_PUMPED))
+    stepper = Stepper(robot, 1e-3, method)
+    oil = FusedHydraulics(stepper, "valve")
+    oil.command([0.3])
+    assert stepper.advance(300) == 0
+    assert stepper.v[0] > 0.05
+    stepper.set_supply("oil", speed=0.0)
+    assert stepper.advance(2000) == 0
+    # the line has run empty through the open valve until its pressure carries the load no further
+    assert abs(stepper.v[0]) < 0.01
+    assert np.isfinite(stepper.states).all()
+    assert stepper.states[-1] < 60e5
+    stepper.set_supply("oil", speed=157.0)
+    stepper.advance(500)
+    assert stepper.v[0] > 0.05
+    assert oil.faults == 0
+
+
+def test_speeds_of_pumps_that_make_no_sense_are_refused():
+    stepper = Stepper(flexdyn_ros.load(hanging(in_supply=_PUMPED)))
+    with pytest.raises(UnknownNameError, match="did you mean oil"):
+        stepper.set_supply("ol", speed=1.0)
+    for speed in (np.nan, np.inf, -1.0):
+        with pytest.raises(StateError, match="expected a finite number >= 0"):
+            stepper.set_supply("oil", speed=speed)
+    with pytest.raises(UnsupportedError, match="no pump"):
+        Stepper(flexdyn_ros.load(HANGING)).set_supply("oil", speed=1.0)
+    with pytest.raises(UnsupportedError, match="no <supply>"):
+        Stepper(flexdyn_ros.load("two_link")).set_supply("oil", speed=1.0)
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "staggered"])
+def test_a_hose_that_bursts_lets_the_load_sink_onto_its_stop(method):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH))
+    stepper = Stepper(robot, 1e-3, method)
+    oil = FusedHydraulics(stepper, "valve")
+    parameters = stepper._motion.memory.parameters(stepper.actuators)
+    parameters[:, at.LEAK_1] = 1e-8
+    assert stepper.advance(4000) == 0
+    # it stands on the stop, which gives way by what it carries
+    assert -0.172 < stepper.q[0] < -0.169
+    assert np.isfinite(stepper.states).all()
+    assert oil.faults == 0
+    assert int(oil.state().flags[0]) & 2
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "staggered"])
+def test_a_cylinder_is_driven_into_its_stop_at_full_speed(method):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH))
+    stepper = Stepper(robot, 1e-3, method)
+    oil = FusedHydraulics(stepper, "valve")
+    oil.command([1.0])
+    assert stepper.advance(3000) == 0
+    # at the end of its stroke, pressed against the stop by the supply
+    assert 0.229 < stepper.q[0] < 0.232
+    assert np.isfinite(stepper.states).all()
+    assert oil.faults == 0
+    with pytest.raises(StateError, match="finite"):
+        oil.command([np.nan])
+    assert stepper.advance(10) == 0
+
+
+def test_energies_of_oil_are_closed_where_sub_steps_are_small():
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH, in_supply=_PUMPED))
+    stepper = Stepper(robot, 1e-3, "staggered")
+    oil = FusedHydraulics(stepper, "valve")
+    oil.sharpen(1e-7)
+    stepper.advance(1)
+    before = oil.account()
+    oil.command([0.3])
+    assert stepper.advance(300) == 0
+    stored, pump, piston, loss = np.subtract(oil.account(), before)
+    assert abs(pump - piston - loss - stored) < 1e-7 * pump
+
+
+def test_energies_of_ideal_supplies_and_of_platforms():
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH))
+    stepper = Stepper(robot, 1e-3)
+    oil = FusedHydraulics(stepper, "valve")
+    stepper.advance(1)
+    before = oil.account()
+    oil.command([0.3])
+    stepper.advance(300)
+    stored, pump, piston, loss = np.subtract(oil.account(), before)
+    assert abs(pump - piston - loss - stored) < 2e-3 * pump
+    platform = FusedHydraulics(Stepper(flexdyn_ros.load("stewart_1t")))
+    with pytest.raises(UnsupportedError, match="<supply>"):
+        platform.account()
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["controlled", "fixed"])
+def test_the_first_sample_holds_the_load(options):
+    robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH))
+    run = flexdyn_ros.simulate(robot, 0.01, **options)
+    np.testing.assert_allclose(run.tau[:, 1], 300.0 * 9.81, rtol=1e-6)

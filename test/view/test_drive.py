@@ -80,3 +80,28 @@ def test_every_family_holds_its_pose(name):
     held = [c.v_index for c in robot.coordinates if c.kind in ("joint", "actuator", "platform")]
     assert np.abs(robot.difference(robot.neutral(), q))[held].max() < 0.05
     assert np.abs(v)[held].max() < 0.3
+
+
+def test_valves_of_a_tree_open_from_rest_and_its_oil_holds_a_new_payload():
+    robot = flexdyn_ros.load("boom")
+    q = robot.static_equilibrium(hold=["lift", "fold", "tilt"]).q
+    drive = Drive(robot, q)
+    assert drive.targets.tolist() == [0.0, 0.0, 0.0]
+    held = drive.cylinders
+    for _ in range(10):
+        at, _, effort = drive.advance(0.05)
+    assert np.abs(at - q).max() < 1e-5
+    np.testing.assert_allclose(drive.cylinders, held, rtol=1e-3)
+    # the forces on the rods, which pressures and areas give
+    ring = 0.25 * np.pi * (0.1**2 - 0.063**2)
+    force = 0.25 * np.pi * 0.1**2 * held[0, 0] - ring * held[0, 1] - 0.25 * np.pi * 0.063**2 * 101325.0
+    assert effort[robot.nv] == pytest.approx(force, rel=1e-3)
+    drive.set_target(0, 0.3)
+    for _ in range(20):
+        raised, *_ = drive.advance(0.05)
+    assert raised[0] - q[0] > 0.02
+    drive.set_target(0, 0.0)
+    drive.set_payload(200.0)
+    forces = [drive.advance(0.05)[2][robot.nv] for _ in range(40)]
+    # 200 kg 7 m out, on a lever of 0.61 m: 22 kN more
+    assert np.mean(forces[20:]) > 1.3 * force

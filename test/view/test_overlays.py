@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.view.drawing.loads import LOADS, Moment, offered, pressures_of, rest_of
+from flexdyn_ros.view.drawing.loads import LOADS, Moment, label_places, offered, pressures_of, rest_of
 
 
 def held(robot, q):
@@ -81,3 +81,18 @@ def test_robots_are_offered_what_they_have():
     assert offered(flexdyn_ros.load("mobile_arm")) == ["weight", "contact"]
     assert offered(flexdyn_ros.load("seven_joint_arm")) == ["weight", "forces", "moments"]
     assert offered(flexdyn_ros.load("stewart_1t")) == ["weight", "forces"]
+
+
+def test_pressures_of_cylinders_between_frames_stand_at_their_middles():
+    robot = flexdyn_ros.load("boom")
+    now = rest_of(robot)
+    found = pressures_of(robot, now)
+    states = dict(zip([s.name for s in robot.element_states], robot.rest_states(now.q), strict=True))
+    places = label_places(robot, now.q, tuple(found))
+    assert list(found) == ["lift_cylinder", "fold_cylinder", "tilt_cylinder"]
+    for name, pressures in found.items():
+        assert pressures.tolist() == [states[f"{name}/pressure_{port}"] for port in ("bore", "rod")]
+    # pins at (0.4, 0.7) on the base and (0.6, 2 - 0.1) on the first boom; on the second boom 0.2 below, at
+    # three quarters of 3.2 m and at its tip
+    np.testing.assert_allclose(places["lift_cylinder"], [0.5, 0.0, 1.3], atol=1e-12)
+    np.testing.assert_allclose(places["tilt_cylinder"], [6.0, 0.0, 1.8], atol=1e-12)

@@ -9,10 +9,10 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, HydraulicState, unpacked
+from flexdyn_ros.multibody.elements.cylinder.kernels import entries, supplies
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
-from flexdyn_ros.multibody.elements.cylinder.kernels import supplies
-from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, OilAccount
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 
@@ -114,9 +114,28 @@ class FusedHydraulics:
         self.cylinders = Cylinders(hydraulics, start, memory.rows(self._memory))
         self.mode = mode
         self._missed = 0
-        if not memory.states:
+        if memory.states:
+            self._report()
+        else:
             self.fill()
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
+
+    def account(self) -> OilAccount:
+        """Energies of the oil since the simulation began; see `OilAccount`.
+
+        Raises
+        ------
+        UnsupportedError
+            For platforms.
+        """
+        return self._kept.account(self._memory)
+
+    def _report(self) -> None:
+        """Let the cylinders tell the forces of the oil that they hold."""
+        rows, stepper = self.cylinders.rows, self._stepper
+        lengths, rates = stepper.robot.functions.effort_motion(stepper.q, stepper.v)
+        places, parameters = self._places, self._kept.parameters(self._memory)
+        entries.exert(parameters.reshape(-1), rows.reshape(-1), lengths[places], rates[places])
 
     @property
     def places(self) -> np.ndarray:

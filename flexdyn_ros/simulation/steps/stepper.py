@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -320,6 +321,27 @@ class Stepper:
         values = complete_states(robot.element_states, states, rest, "states")
         if memory is not None:
             memory.write(w.actuators, values)
+
+    def set_supply(self, name: str, *, speed: float) -> None:
+        """Let the pump of a supply of oil turn at another speed [rad/s], 0: it stands still.
+
+        Raises
+        ------
+        UnknownNameError
+            For a supply that the robot does not have.
+        UnsupportedError
+            For one without a pump, and for robots without supplies that cylinders share.
+        StateError
+            For NaN, infinity or a negative speed.
+        """
+        memory, robot = self._motion.memory, self.robot
+        names = () if robot.hydraulics is None else robot.hydraulics.model.supplies
+        if memory is None or not names:
+            raise UnsupportedError(f"robot {robot.name!r} has no <supply> that cylinders share")
+        UnknownNameError.check("supply", name, names)
+        if not (isfinite(speed) and speed >= 0.0):
+            raise StateError(f"speed of supply '{name}' is {speed}, expected a finite number >= 0 rad/s")
+        memory.set_speed(self._workspace.actuators, names.index(name), float(speed))
 
     def place_drive(self, drive: Drive, t: float, h: float) -> None:
         """Put the prescribed coordinate where it is at t, and let it reach the speed that it has at t + h."""

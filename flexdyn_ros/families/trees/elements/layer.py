@@ -94,7 +94,9 @@ class Elements(Layer):
 
     def _find_oil(self) -> Oil | None:
         description = self.functions.description
-        if "supply" not in description.extras and not any(getattr(e.record, "hydraulics", None) for e in self.elements):
+        if "supply" not in description.extras and not any(
+            getattr(e.record, "hydraulics", None) for e in self.elements
+        ):
             return None
         circuits = circuits_of(description)
         if not self.functions.changes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.errors import SingularityError, UnsupportedError
 from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
@@ -24,7 +24,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import (
 from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder as of_cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
-from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, OilAccount
 from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_circuits
 from flexdyn_ros.robot.motion import ElementState
 
@@ -154,10 +154,31 @@ class OilMemory(CylinderMemory):
         """See `CylinderMemory`."""
         return self._part(memory, 2).reshape(self._supplies, supplies.SUPPLY_PARAMETER_COUNT)
 
+    def set_speed(self, memory: np.ndarray, supply: int, speed: float) -> None:
+        """See `ElementMemory`."""
+        row = self.supply_parameters(memory)[supply]
+        if row[supplies.PUMP] == supplies.IDEAL:
+            name = self.hydraulics.model.supplies[supply]
+            raise UnsupportedError(f"supply '{name}' has no pump, its pressure is constant; expected <pump>")
+        row[supplies.SPEED] = speed
+
     def scheme(self, method: str) -> float:
         """See `ElementMemory`."""
         implicit = {"rosenbrock": layout.IMPLICIT, "semi_implicit_euler": layout.EULER}
         return implicit.get(method, super().scheme(method))
+
+    def account(self, memory: np.ndarray) -> OilAccount:
+        """See `CylinderMemory`."""
+        chambers, lines = np.zeros(self._count), np.zeros(self._supplies)
+        entries.stored(*(self._part(memory, which) for which in range(1, 5)), chambers, lines)
+        rows, shared = self.rows(memory), self.supplies(memory)
+        loss = rows[:, cylinder.OIL_LOSS].sum() + shared[:, supplies.LINE_LOSS].sum()
+        return OilAccount(
+            stored=float(chambers.sum() + lines.sum()),
+            pump_work=float(shared[:, supplies.PUMP_WORK].sum()),
+            piston_work=float(rows[:, cylinder.PISTON_WORK].sum()),
+            loss=float(loss),
+        )
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""

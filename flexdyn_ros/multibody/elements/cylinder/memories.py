@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
     SUPPLY_PARAMETER_COUNT,
@@ -13,7 +15,24 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
 )
 from flexdyn_ros.robot.motion import ElementMemory
 
-__all__ = ["CylinderMemory"]
+__all__ = ["CylinderMemory", "OilAccount"]
+
+
+class OilAccount(NamedTuple):
+    """Energies of all oil since a simulation began [J]: pump_work = piston_work + loss + what is stored more.
+
+    stored : elastic energy of the oil in chambers and lines, and of accumulators, now
+    pump_work : enthalpy of the oil that the pumps gave, less their own leakage; of supplies of constant
+        pressure that of all that left them
+    piston_work : of the pressures over that of the atmosphere, on the pistons, without friction and stops
+    loss : enthalpy lost at edges, valves and leaks, and with what relief valves let go; oil that reaches the
+        tank is lost
+    """
+
+    stored: float
+    pump_work: float
+    piston_work: float
+    loss: float
 
 
 class CylinderMemory(ElementMemory):
@@ -45,6 +64,16 @@ class CylinderMemory(ElementMemory):
     def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
         """View (s, SUPPLY_PARAMETER_COUNT) of their parameters."""
         return np.zeros((0, SUPPLY_PARAMETER_COUNT))
+
+    def account(self, memory: np.ndarray) -> OilAccount:
+        """Energies of the oil.
+
+        Raises
+        ------
+        UnsupportedError
+            For cylinders that have no <supply> of their description, as the legs of platforms.
+        """
+        raise UnsupportedError("energies of oil are kept for cylinders on a <supply> that has a name")
 
     @abstractmethod
     def lengths(self, q: np.ndarray) -> np.ndarray:

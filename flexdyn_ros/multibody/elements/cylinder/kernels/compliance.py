@@ -103,6 +103,19 @@ def resistance(P, v):
     return P[at.VISCOUS] + dry_friction(P[at.COULOMB], P[at.STATIC], P[at.STRIBECK], P[at.SMOOTHING], v) / v
 
 
+@kernel
+def stop_slopes(P, y, v):
+    """Stiffness and damping of the end stops at the stroke y and rate v [N/m, N s/m]: of
+    `forces.stop_force`."""
+    if y < 0.0:
+        share, deep = 1.0 - 1.5 * P[at.STOP_DAMPING] * v, -y
+    else:
+        share, deep = 1.0 + 1.5 * P[at.STOP_DAMPING] * v, y - P[at.LONGEST_STROKE]
+    if deep <= 0.0 or share <= 0.0:
+        return 0.0, 0.0
+    return P[at.STOP_STIFFNESS] * share, 1.5 * P[at.STOP_STIFFNESS] * P[at.STOP_DAMPING] * deep
+
+
 # ---- cylinders on one line ----
 
 

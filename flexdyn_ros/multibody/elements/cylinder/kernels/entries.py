@@ -8,7 +8,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 from . import memory as at
 from . import supplies as of
 from .cylinder import volumes
-from .forces import rest_cylinder
+from .forces import rest_cylinder, rod_force
 from .oil import energies, fluid_of, volume_and_stiffness
 from .pumps import demanded, line_energy, line_oil, resting_pressure
 from .ticks import tick_supplies
@@ -58,6 +58,15 @@ def rest(parameters, pumps, states, supply_states, forces, lengths):
     for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
         S = window(pumps, k * of.SUPPLY_PARAMETER_COUNT, of.SUPPLY_PARAMETER_COUNT)
         rest_supply(S, window(supply_states, k * of.SUPPLY_STATE_COUNT, of.SUPPLY_STATE_COUNT))
+
+
+@entry(f"void({_A}, {_A}, {_A}, {_A})")
+def exert(parameters, states, lengths, rates):
+    """Write the forces of cylinders with these lengths and rates (n,) [m, m/s] to their states [N]."""
+    for i in range(parameters.size // at.PARAMETER_COUNT):
+        P = window(parameters, i * at.PARAMETER_COUNT, at.PARAMETER_COUNT)
+        X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
+        X[at.FORCE] = rod_force(P, X, lengths[i] - P[at.SHORTEST], rates[i])
 
 
 @entry(f"void({_A}, {_A}, {_A}, {_A}, {_A}, {_A})")

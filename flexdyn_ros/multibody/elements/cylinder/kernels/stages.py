@@ -23,7 +23,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 from . import memory as at
 from . import supplies as of
 from .circuit import line_rates
-from .compliance import eliminated, resistance
+from .compliance import eliminated, pressure_slopes, resistance
 from .cylinder import LEAST_SHARE, oil_rates, powers, settle_pressures, volumes
 from .forces import (
     bend_bristles,
@@ -40,13 +40,14 @@ from .ticks import open_line
 
 #: of a cylinder: oil where the step begins, after the whole step, after half of it; spool, its rate and held
 #: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the
-#: oil, inverse and column of the elimination; stroke and energies (from the supply, of the piston, lost) that
-#: the stages reach: whole, half, both halves
+#: oil, inverse and column of the elimination; stroke (whole step, half) and energies (from the supply, of the
+#: piston, lost) that the stages reach; slopes of the pressures by oil and stroke, of the drawn oil by them
 (
     START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1,
-    P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST,
-) = range(29)  # fmt: skip
-STAGES = 29
+    P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST, S_1, S_2,
+    Y_1, Y_2, D_1, D_2,
+) = range(35)  # fmt: skip
+STAGES = 35
 #: of a supply: oil and swivel where the step begins, after the whole step, after half of it; pressure, load
 #: pressure and oil drawn where the stage begins; energies: of the pump, lost
 (
@@ -123,7 +124,8 @@ def comply(P, X, S, C, L, part, h, y, v):
     C[Y], C[V], C[P_1], C[P_2], C[R_1], C[R_2], C[DRAWN] = y, v, p1, p2, rates[0], rates[1], rates[8]
     C[I_11], C[I_12], C[I_21], C[I_22] = inverse
     C[C_1], C[C_2] = column
-    L[TAKEN] += rates[8]
+    C[S_1], C[S_2], C[Y_1], C[Y_2] = pressure_slopes(P, y, s1, beta1, s2, beta2)
+    C[D_1], C[D_2] = rates[9], rates[10]
     L[BY_LINE] += rates[11]
     L[LOAD] = max(L[LOAD], sensed(S, P, p1, p2, x)[0])
     force = hydraulic_force(P, p1, p2) - friction_force(P, X[at.BRISTLE], v) + stop_force(P, y, v)
@@ -145,11 +147,17 @@ def flow(P, S, C, L, part, h, v):
     n1 = max(s1 + h * (C[I_11] * C[R_1] + C[I_12] * C[R_2] + C[C_1] * v), LEAST_SHARE * s1)
     n2 = max(s2 + h * (C[I_21] * C[R_1] + C[I_22] * C[R_2] + C[C_2] * v), LEAST_SHARE * s2)
     y, C[V] = C[Y] + h * v, v
+    # what flowed, to the order of the stage: the pressures have changed by P_s s' h + P_y v h
+    by_oil1, by_oil2 = C[S_1] * (n1 - s1) + C[Y_1] * h * v, C[S_2] * (n2 - s2) + C[Y_2] * h * v
+    drawn = C[DRAWN] + C[D_1] * by_oil1 + C[D_2] * by_oil2
+    L[TAKEN] += drawn
     weight = -h if part == WHOLE else 2.0 * h
     fluid = fluid_of_supply(S)
     p = L[PRESSURE]
     _, enthalpy = energies(fluid, p, volume_and_stiffness(fluid, p)[0])
-    power = powers(P, enthalpy, (s1, C[P_1], 0.0, s2, C[P_2], 0.0), (C[R_1], C[R_2], C[DRAWN]), C[Y], v)
+    power = powers(
+        P, enthalpy, (s1, C[P_1], 0.0, s2, C[P_2], 0.0), ((n1 - s1) / h, (n2 - s2) / h, drawn), C[Y], v
+    )
     C[GIVEN] += weight * power[0]
     C[WORKED] += weight * power[1]
     C[LOST] += weight * power[2]
@@ -177,10 +185,15 @@ def flow_lines(pumps, lines, part, h):
             det = ll * ww - lw * wl
             new = max(s + h * (ww * net - lw * turned) / det, LEAST_SHARE * s)
             turn = min(max(swivel + h * (ll * turned - wl * net) / det, 0.0), 1.0)
+            # energies by the trapezoidal rule
             _, enthalpy = energies(fluid_of_supply(S), p, w)
-            weight = -h if part == WHOLE else 2.0 * h
-            L[PUMPED] += weight * pumped * enthalpy
-            L[RELIEVED] += weight * relieved * enthalpy
+            p, w, beta, slope = line_pressure(S, new, p)
+            line = (new, p, w, beta, slope, turn)
+            _, _, _, _, pumped_then, relieved_then = line_rates(S, line, L[LOAD], L[TAKEN])
+            _, enthalpy_then = energies(fluid_of_supply(S), p, w)
+            weight = -0.5 * h if part == WHOLE else h
+            L[PUMPED] += weight * (pumped * enthalpy + pumped_then * enthalpy_then)
+            L[RELIEVED] += weight * (relieved * enthalpy + relieved_then * enthalpy_then)
             if part == WHOLE:
                 L[L_WHOLE], L[W_WHOLE] = new, turn
             else:
@@ -230,6 +243,9 @@ def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolat
         X[at.OIL_1], X[at.OIL_2], X[at.SPOOL] = s1, s2, C[END_X]
         X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = C[END_RATE], C[END_HELD]
         X[at.SUPPLY_WORK] += sign * C[GIVEN]
+        k = int(P[at.SUPPLY_INDEX])
+        if pumps[k * of.SUPPLY_PARAMETER_COUNT + of.PUMP] == of.IDEAL:
+            supply_states[k * of.SUPPLY_STATE_COUNT + of.PUMP_WORK] += sign * C[GIVEN]
         X[at.PISTON_WORK] += sign * C[WORKED]
         X[at.OIL_LOSS] += sign * C[LOST]
         X[at.ATTEMPTS] = 3.0 if extrapolates else 1.0

@@ -1,0 +1,103 @@
+"""Counterbalance valves, compensators, what a pump senses; and circuits under stress."""
+
+import numpy as np
+import pytest
+from oil_circuits import BAR, HELD, PUMPS, SENSING, Circuit, K, rates_of
+
+from flexdyn_ros.multibody.elements.cylinder.kernels import edges, pumps
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
+from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
+
+# ---- valves ----
+
+
+def test_a_shut_counterbalance_valve_is_tight_where_the_spool_leaks():
+    leaky = {"null_opening": 0.05, "supply_index": 0}
+    for held in (False, True):
+        c = Circuit([leaky | ({"counterbalance_bore": K, "cracking_bore": 300e5} if held else {})])
+        c.rest(0.2, 0.0).set_pressures(200 * BAR, 20 * BAR)
+        c.tick(1e-3)
+        before = c["oil_bore"][0]
+        for _ in range(100):
+            c.tick(1e-3)
+        assert bool(c["oil_bore"][0] == before) is held
+
+
+def test_a_counterbalance_valve_lets_inflow_pass():
+    free, held = (Circuit([c]).P for c in ({}, {"counterbalance_bore": 0.1 * K, "cracking_bore": 300e5}))
+    inflow, outflow = (rates_of(free, 160e5, x, 0.2, 50e5, 20e5)[0][0] for x in (0.5, -0.5))
+    assert rates_of(held, 160e5, 0.5, 0.2, 50e5, 20e5)[0][0] == inflow > 0.0
+    assert rates_of(held, 160e5, -0.5, 0.2, 50e5, 20e5)[0][0] == 0.0 > outflow
+
+
+def test_the_pilot_of_a_counterbalance_valve_is_the_other_chamber():
+    valve = (90e5, 4.0, K, 20e5)
+    own = edges.counterbalance(3e5, valve, 60e5, 15e5)
+    assert own[0] == pytest.approx(K * (57e5 + 4.0 * 12e5 - 90e5) / 20e5)
+    assert own[2] == pytest.approx(4.0 * own[1])
+
+
+def test_flow_of_a_compensated_edge_does_not_depend_on_the_load():
+    P = Circuit([{"compensation": 15e5}]).P
+    flows = [
+        edges.spool_port(P, 160e5, K, 0.5, 0.0, 1.0, (0.0, 0.0, 0.0, 1.0), p, 20e5)[0] for p in (20e5, 140e5)
+    ]
+    assert flows[0] == flows[1] == pytest.approx(0.5 * K * np.sqrt(15e5), rel=1e-4)
+    # below its setting the edge is an ordinary one
+    low = edges.spool_port(P, 160e5, K, 0.5, 0.0, 1.0, (0.0, 0.0, 0.0, 1.0), 155e5, 20e5)[0]
+    assert low == pytest.approx(0.5 * K * np.sqrt(5e5), rel=1e-3)
+
+
+def test_a_pump_senses_the_chamber_that_fills_and_tank_pressure_of_a_shut_spool():
+    c = Circuit([{"overlap": 0.05}], [SENSING])
+    for x, expected in ((0.3, 80e5), (-0.3, 20e5), (0.0, 3e5), (1e-9, 3e5), (0.04, 3e5)):
+        assert pumps.sensed(c.S, c.P, 80e5, 20e5, x)[0] == expected
+
+
+# ---- faults ----
+
+
+@pytest.mark.parametrize("pump", [{}, *PUMPS.values()], ids=["ideal", *PUMPS])
+def test_a_command_that_is_no_number_keeps_the_state_and_says_fault(pump):
+    c = Circuit([{}, {}], [pump]).rest(0.2, 1e3)
+    c.tick(1e-3)
+    states, supplies = c.states.copy(), c.supplies.copy()
+    c.commands[1] = np.nan
+    c.tick(1e-3)
+    assert c.faults == 1
+    assert (c["flags"] == at.FAULT).all()
+    assert c["supply_flags"][0] == at.FAULT
+    flags = at.STATE.index("flags")
+    np.testing.assert_array_equal(np.delete(c.states, flags, 1), np.delete(states, flags, 1))
+    np.testing.assert_array_equal(c.supplies[:, :-1], supplies[:, :-1])
+
+
+@pytest.mark.parametrize("pump", [{}, *PUMPS.values()], ids=["ideal", *PUMPS])
+def test_stressed_circuits_stay_finite_and_positive(pump):
+    """Pumps that stop, hoses that burst, pistons in their stops, full reversals, dead volumes of 5 cm3."""
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        dead = 10 ** rng.uniform(np.log10(5e-6), -4, 2)
+        one = {
+            "dead_volume_bore": dead[0], "dead_volume_rod": dead[1], "transition": 10 ** rng.uniform(3, 5),
+            "leak_bore": rng.choice([0.0, 1e-8]), "compensation": rng.choice([np.inf, 15e5]),
+            "makeup": rng.choice([0.0, 1e-7]), "spool_frequency": rng.choice([0.0, 500.0]),
+            "spool_damping": 0.8,
+        }  # fmt: skip
+        c = Circuit([one, one | HELD], [pump])
+        c.rest(rng.choice([0.0, 0.2, 0.4], 2), rng.uniform(-5e3, 2e4, 2))
+        speed = of.SUPPLY_PARAMETERS.index("speed")
+        for _ in range(50):
+            if rng.random() < 0.2:
+                c.commands[:] = rng.choice([-1.0, 0.0, 1.0], 2)
+            if rng.random() < 0.1:
+                c.S[speed] = rng.choice([0.0, 157.0])
+            c.v[:] = np.clip(c.v + rng.normal(0.0, 0.15, 2), -1.5, 1.5)
+            c.tick(1e-3)
+            c.y[:] = np.clip(c.y, -0.02, 0.42)
+            assert c.faults == 0
+            assert np.isfinite(c.states).all()
+            assert c["pressure_bore"].min() > 0.0
+            assert c["pressure_rod"].min() > 0.0
+            assert c["pressure"].min() > 0.0
+            assert c["attempts"].max() <= 160 + 64
