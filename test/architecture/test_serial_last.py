@@ -31,7 +31,7 @@ def test_it(number):
 """
 
 
-def times(folder, ordinary, marked):
+def times(folder, ordinary, marked, processes=2):
     """{kind: [(begin, end, number of the file)]} of a run of files with so many tests."""
     (folder / "conftest.py").write_text(CONFTEST)
     for kind, mark, counts in (
@@ -43,9 +43,8 @@ def times(folder, ordinary, marked):
             (folder / f"test_{kind}_{i}.py").write_text(
                 FILE.format(mark=mark, count=count, name=kind, file=i)
             )
-    arguments = (
-        f"-q -p xdist -p no:cacheprovider -n 2 --dist loadfile -c {os.devnull} --rootdir {folder} {folder}"
-    )
+    arguments = f"-q -p xdist -p no:cacheprovider -n {processes} --dist loadfile"
+    arguments += f" -c {os.devnull} --rootdir {folder} {folder}"
     alone = {"PYTHONPATH": str(TEST), "TIMES": str(folder / "times"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments.split()],
@@ -66,8 +65,9 @@ def times(folder, ordinary, marked):
 
 
 @pytest.mark.parametrize(("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str)
-def test_marked_files_run_after_all_others_and_one_at_a_time(ordinary, marked, tmp_path):
-    found = times(tmp_path, ordinary, marked)
+@pytest.mark.parametrize("processes", [2, 3])
+def test_marked_files_run_after_all_others_and_one_at_a_time(processes, ordinary, marked, tmp_path):
+    found = times(tmp_path, ordinary, marked, processes)
     assert len(found["ordinary"]) == sum(ordinary)
     if ordinary:
         assert min(found["alone"])[0] >= max(end for _, end, _ in found["ordinary"])

@@ -167,7 +167,7 @@ def test_a_soft_tip_is_led_by_pressures_to_a_position(client, labs, soft):
 def test_states_are_answered_while_a_long_path_is_solved_for_and_the_reference_never_jumps(
     client, nodes, labs, soft
 ):
-    """A path of twenty seconds, and another that takes its place while the arm moves."""
+    """A path of ten seconds, and another that takes its place while the arm moves."""
     lab, node, tip = labs["soft"], nodes["tips/soft_arm_controller"], "section_3/tip"
     topic = "/tips/soft_arm_controller/tip_trajectory"
     here = soft.frames(lab.reference(), tip)[:3, 3]
@@ -183,14 +183,14 @@ def test_states_are_answered_while_a_long_path_is_solved_for_and_the_reference_n
             largest = max(largest, float(np.abs(lab.reference() - before).max()))
             before = lab.reference().copy()
 
-    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(first, 20.0)))
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(first, 10.0)))
     at_rest, moments = before.copy(), [time.monotonic()]
     while node.text().count("shapes solved") == solved:
         follow(0.01)
         moments.append(time.monotonic())
         assert np.array_equal(lab.reference(), at_rest) or node.text().count("shapes solved") > solved
         assert answered < 20_000
-    # 1000 poses of parts of a millisecond to milliseconds each: no state waits for a quarter of them
+    # 500 poses of parts of a millisecond to milliseconds each: no state waits for a quarter of them
     assert max(np.diff(moments)) < 0.25 * (moments[-1] - moments[0])
     follow(1.5)
     assert np.abs(lab.reference() - at_rest).max() > 2e-5

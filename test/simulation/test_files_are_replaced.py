@@ -43,6 +43,7 @@ def run(duration):
 before = path.read_bytes()
 # as on a full disk: what goes beyond is not written, and told
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True  # Python's own caches of modules would be cut off, too
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 try:
     {large}
