@@ -495,3 +495,42 @@ def test_the_first_sample_holds_the_load(options):
     robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH))
     run = flexdyn_ros.simulate(robot, 0.01, **options)
     np.testing.assert_allclose(run.tau[:, 1], 300.0 * 9.81, rtol=1e-6)
+
+
+#: as stiff as seals are: 0.5 kg on these bristles alone would swing at 2.2 kHz
+_LUGRE = (
+    '<friction model="lugre" coulomb="50" static="80" stribeck_velocity="0.01" viscous="600" '
+    'bristle_stiffness="1e8" bristle_damping="1e3"/>'
+)
+
+
+def test_stiff_bristles_are_borne_by_implicit_steps():
+    robot = flexdyn_ros.load(hanging(mass=0.5, in_cylinder=_LUGRE))
+    assert [state.name for state in robot.element_states][-1] == "lift/bristle"
+    stepper = Stepper(robot, 1e-3)
+    oil = FusedHydraulics(stepper, "valve")
+    oil.command([0.2])
+    assert stepper.advance(200) == 0
+    speed = stepper.v[0]
+    assert speed > 0.05
+    # sliding: friction is Coulomb's and viscous
+    state = oil.state()
+    np.testing.assert_allclose(state.force_friction, 50.0 + 600.0 * speed, rtol=0.02)
+    oil.command([0.0])
+    assert stepper.advance(500) == 0
+    assert abs(stepper.v[0]) < 1e-6
+
+
+def test_bristles_end_up_where_small_steps_put_them():
+    robot = flexdyn_ros.load(hanging(in_cylinder=_LUGRE.replace("1e8", "1e6")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = flexdyn_ros.simulate(robot, 0.1, control={"lift/valve": 0.2}, rtol=1e-9)
+        errors = [
+            np.abs(flexdyn_ros.simulate(robot, 0.1, control={"lift/valve": 0.2}, dt=dt).q[-1] - exact.q[-1])[
+                0
+            ]
+            for dt in (1e-3, 5e-4)
+        ]
+    assert errors[0] < 2e-5
+    assert errors[1] < 0.6 * errors[0]

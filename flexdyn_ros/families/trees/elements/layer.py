@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.families.trees.elements.kernels import verbs
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
@@ -94,9 +95,8 @@ class Elements(Layer):
 
     def _find_oil(self) -> Oil | None:
         description = self.functions.description
-        if "supply" not in description.extras and not any(
-            getattr(e.record, "hydraulics", None) for e in self.elements
-        ):
+        on_oil = any(isinstance(e.record, DrivenCylinder) and e.record.hydraulics for e in self.elements)
+        if not on_oil and "supply" not in description.extras:
             return None
         circuits = circuits_of(description)
         if not self.functions.changes:

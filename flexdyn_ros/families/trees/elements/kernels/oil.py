@@ -197,7 +197,8 @@ def settle(actuator, h, speed):
         k = int(P[cylinder.SUPPLY_INDEX])
         S = window(pumps, k * SUPPLY_PARAMETER_COUNT, SUPPLY_PARAMETER_COUNT)
         C, L = window(stages, i * STAGES, STAGES), window(lines, k * LINES, LINES)
-        flow(P, S, C, L, part, h, floats_at(speed + 8 * int(there[i]), 1)[0])
+        X = window(memory, places[3] + i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
+        flow(P, X, S, C, L, part, h, floats_at(speed + 8 * int(there[i]), 1)[0])
     flow_lines(pumps, lines, part, h)
     extrapolates = begin[cylinder.IS_STAGGERED] == IMPLICIT
     if part == FIRST_HALF:
@@ -208,7 +209,7 @@ def settle(actuator, h, speed):
         states = window(memory, places[3], places[4] - places[3])
         of_supplies = window(memory, places[4], s * SUPPLY_STATE_COUNT)
         begin[cylinder.FAULTS] += end_step(
-            parameters, pumps, states, of_supplies, stages, lines, extrapolates, begin[STEP]
+            parameters, pumps, states, of_supplies, stages, lines, extrapolates
         )
     return 0
 

@@ -27,6 +27,7 @@ from .compliance import eliminated, pressure_slopes, resistance
 from .cylinder import LEAST_SHARE, oil_rates, powers, settle_pressures, volumes
 from .forces import (
     bend_bristles,
+    bristle_rate,
     command_valve,
     friction_force,
     hydraulic_force,
@@ -41,13 +42,14 @@ from .ticks import open_line
 #: of a cylinder: oil where the step begins, after the whole step, after half of it; spool, its rate and held
 #: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the
 #: oil, inverse and column of the elimination; stroke (whole step, half) and energies (from the supply, of the
-#: piston, lost) that the stages reach; slopes of the pressures by oil and stroke, of the drawn oil by them
+#: piston, lost) that the stages reach; slopes of the pressures by oil and stroke, of the drawn oil by them;
+#: bristles after half of the step
 (
     START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1,
     P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST, S_1, S_2,
-    Y_1, Y_2, D_1, D_2,
-) = range(35)  # fmt: skip
-STAGES = 35
+    Y_1, Y_2, D_1, D_2, HALF_Z,
+) = range(36)  # fmt: skip
+STAGES = 36
 #: of a supply: oil and swivel where the step begins, after the whole step, after half of it; pressure, load
 #: pressure and oil drawn where the stage begins; energies: of the pump, lost
 (
@@ -106,14 +108,34 @@ def begin_stage(pumps, lines, part):
 
 
 @kernel
+def friction_of(P, z, v, h):
+    """Friction of the seals at rate v in a stage of h [N], and a damping [N s/m] that follows the rate at its
+    end.
+
+    LuGre's bristles z are implicit, z1 = (z + h v1) / (1 + h lambda) with lambda of `bristle_rate`, so that
+
+        F = sigma0 z1 + sigma1 (v1 - lambda z1) + b v1 = (sigma0 - sigma1 lambda) z / (1 + h lambda) + d v1,
+        d = (sigma0 h + sigma1) / (1 + h lambda) + b
+
+    (Canudas de Wit et al. 1995); other friction has its secant over the rate.
+    """
+    if P[at.FRICTION_LAW] != at.LUGRE_LAW:
+        return friction_force(P, z, v), resistance(P, v)
+    stiffness, damping, rate = P[at.BRISTLE_STIFFNESS], P[at.BRISTLE_DAMPING], bristle_rate(P, v)
+    left = 1.0 + h * rate
+    d = (stiffness * h + damping) / left + P[at.VISCOUS]
+    return (stiffness / left - damping * (rate / left)) * z + d * v, d
+
+
+@kernel
 def comply(P, X, S, C, L, part, h, y, v):
     """Force of a cylinder on its rod [N], stiffness [N/m] and damping [N s/m] in a stage of h from stroke y
     and rate v; books what the stage needs when v is known at its end."""
-    s1, s2, x = C[START_1], C[START_2], C[END_X]
+    s1, s2, x, z = C[START_1], C[START_2], C[END_X], X[at.BRISTLE]
     if part == FIRST_HALF:
         x = C[HALF_X]
     elif part == SECOND_HALF:
-        s1, s2 = C[HALF_1], C[HALF_2]
+        s1, s2, z = C[HALF_1], C[HALF_2], C[HALF_Z]
     V1, V2, _ = volumes(P, y)
     fluid = fluid_of(P)
     p1, beta1 = pressure_of(fluid, V1 / s1, X[at.PRESSURE_1])
@@ -128,9 +150,9 @@ def comply(P, X, S, C, L, part, h, y, v):
     C[D_1], C[D_2] = rates[9], rates[10]
     L[BY_LINE] += rates[11]
     L[LOAD] = max(L[LOAD], sensed(S, P, p1, p2, x)[0])
-    force = hydraulic_force(P, p1, p2) - friction_force(P, X[at.BRISTLE], v) + stop_force(P, y, v)
+    friction, damping = friction_of(P, z, v, h)
+    force = hydraulic_force(P, p1, p2) - friction + stop_force(P, y, v)
     force += h * (row[0] * rates[0] + row[1] * rates[1])
-    damping = resistance(P, v)
     if y < 0.0 or y > P[at.LONGEST_STROKE]:
         deep = -y if y < 0.0 else y - P[at.LONGEST_STROKE]
         stiffness += P[at.STOP_STIFFNESS]
@@ -139,11 +161,13 @@ def comply(P, X, S, C, L, part, h, y, v):
 
 
 @kernel
-def flow(P, S, C, L, part, h, v):
-    """The oil of a cylinder after a stage of h, at whose end its rate is v."""
-    s1, s2 = C[START_1], C[START_2]
+def flow(P, X, S, C, L, part, h, v):
+    """Oil and bristles of a cylinder after a stage of h, at whose end its rate is v."""
+    s1, s2, z = C[START_1], C[START_2], X[at.BRISTLE]
     if part == SECOND_HALF:
-        s1, s2 = C[HALF_1], C[HALF_2]
+        s1, s2, z = C[HALF_1], C[HALF_2], C[HALF_Z]
+    if P[at.FRICTION_LAW] == at.LUGRE_LAW:
+        C[HALF_Z] = bend_bristles(P, z, v, h)
     n1 = max(s1 + h * (C[I_11] * C[R_1] + C[I_12] * C[R_2] + C[C_1] * v), LEAST_SHARE * s1)
     n2 = max(s2 + h * (C[I_21] * C[R_1] + C[I_22] * C[R_2] + C[C_2] * v), LEAST_SHARE * s2)
     y, C[V] = C[Y] + h * v, v
@@ -201,7 +225,7 @@ def flow_lines(pumps, lines, part, h):
 
 
 @kernel
-def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolates, h):
+def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolates):
     """Take over what the stages reached: oil, pressures, spools, energies, flags. Returns 1 if something is
     not finite, else 0; states are kept then, with FAULT."""
     sum_of = 0.0
@@ -250,7 +274,7 @@ def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolat
         X[at.OIL_LOSS] += sign * C[LOST]
         X[at.ATTEMPTS] = 3.0 if extrapolates else 1.0
         if P[at.FRICTION_LAW] == at.LUGRE_LAW:
-            X[at.BRISTLE] = bend_bristles(P, X[at.BRISTLE], C[V], h)
+            X[at.BRISTLE] = C[HALF_Z]
         settle_pressures(P, X, y)
         p = supply_states[int(P[at.SUPPLY_INDEX]) * of.SUPPLY_STATE_COUNT + of.PRESSURE]
         report_leg(P, X, p, y, C[V], C[FLAGS])
