@@ -137,7 +137,7 @@ def step_functions(
         steps = "; expected hydraulic_step for them" if robot.legs else ""
         warnings.warn(
             f"the step of robot {robot.name!r} has the forces of its {'legs' if robot.legs else 'cylinders'} "
-            f"as inputs: their oil is not part of it{steps}",
+            f"as inputs: the oil of its cylinders is not part of it{steps}",
             FlexdynWarning,
             stacklevel=4,
         )
