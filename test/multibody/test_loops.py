@@ -392,3 +392,20 @@ def test_a_propped_beam_rests_on_three_eighths_of_its_weight():
     force = r.loop_reactions(found.q, np.zeros(4), tau=found.tau).force[0]
     np.testing.assert_allclose(force[2], 8.84315235423, rtol=1e-8)
     assert found.stable
+
+
+def test_batches_of_nothing_give_nothing():
+    r, none = four_bar(), np.zeros((0, 3))
+    assert r.forward_dynamics(none, none, none).shape == (0, 3)
+    assert r.forward_dynamics(none, none, none, wrenches={"rocker": np.zeros((0, 6))}).shape == (0, 3)
+    assert r.inverse_dynamics(none, none, none).shape == (0, 3)
+    assert r.loop_residual(none).shape == (0, 5)
+    assert r.loop_jacobian(none).shape == (0, 5, 3)
+    for given in ({"tau": none}, {"a": none}):
+        found = r.loop_reactions(none, none, **given)
+        assert [part.shape for part in found] == [(0, 1, 3), (0, 1, 3), (0, 5)]
+    A, B, *_ = r.linearize(none, none)
+    assert (A.shape, B.shape) == ((0, 6, 6), (0, 6, 3))
+    modes = r.modes(none)
+    assert modes.frequency.shape == (0, 1)
+    assert modes.shape.shape == (0, 3, 1)

@@ -57,7 +57,7 @@ class Forces:
         """
         rows, found = self.solve(q, v, tau, wrenches, prescribed, OPEN)
         a = check_out(out, (*rows.shape, self.closing.functions.nv), rows)
-        a.reshape(rows.count, -1)[...] = found.a
+        a.reshape(found.a.shape)[...] = found.a
         return a
 
     def stage_dynamics(
@@ -71,7 +71,7 @@ class Forces:
     ) -> np.ndarray:
         """`forward_dynamics` of states within a step, which lie off the loops by the error of the step."""
         rows, found = self.solve(q, v, tau, wrenches, prescribed, np.inf)
-        return found.a.reshape(*rows.shape, -1)
+        return found.a.reshape(*rows.shape, self.closing.functions.nv)
 
     def solve(
         self,
@@ -111,8 +111,8 @@ class Forces:
     ) -> np.ndarray:
         """B tau + sum J_i' w_i - h (N, nv)."""
         robot, nv, shape = self.closing.open, self.closing.functions.nv, rows.shape
-        q, v = (state[name].reshape(*shape, -1) for name in ("q", "v"))
-        h = robot.inverse_dynamics(q, v, np.zeros_like(v), wrenches).reshape(rows.count, -1)[:, :nv]
+        q, v = (state[name].reshape(*shape, state[name].shape[1]) for name in ("q", "v"))
+        h = robot.inverse_dynamics(q, v, np.zeros_like(v), wrenches)[..., :nv].reshape(rows.count, nv)
         tau = state["tau"]
         if robot.effort_names != robot.v_names:
             tau = np.einsum("nij,nj->ni", robot.actuation_matrix(state["q"]), tau)
@@ -179,7 +179,7 @@ class Forces:
             raise self.closing.unsupported("inverse_dynamics(unactuated='free')")
         rows, tau, _ = self._efforts(q, v, a, wrenches, "all" if actuators is None else actuators)
         result = check_out(out, (*rows.shape, self.closing.functions.nu), rows)
-        result.reshape(rows.count, -1)[...] = tau
+        result.reshape(tau.shape)[...] = tau
         return result
 
     def _efforts(
@@ -201,8 +201,12 @@ class Forces:
         is_open = self.closing.refuse_open(closure, state["v"], rows.shape, OPEN)
         M = robot.mass_matrix(state["q"])
         state["a"] = self._admissible(state["a"], M, closure)
-        at, speed, acceleration = (state[name].reshape(*rows.shape, -1) for name in motion)
-        needed = robot.inverse_dynamics(at, speed, acceleration, wrenches).reshape(rows.count, -1)[:, : f.nv]
+        at, speed, acceleration = (
+            x.reshape(*rows.shape, x.shape[1]) for x in (state[name] for name in motion)
+        )
+        needed = robot.inverse_dynamics(at, speed, acceleration, wrenches)[..., : f.nv].reshape(
+            rows.count, f.nv
+        )
         B = robot.actuation_matrix(state["q"])[:, :, chosen]
         free = np.array([c.kind not in _DRIVEN_KINDS for c in f.coordinates], dtype=bool)
         tau, lam, impossible = np.zeros((rows.count, f.nu)), np.zeros(closure.residual.shape), []
@@ -304,5 +308,5 @@ class Forces:
             mine = self.closing.geometry.loop_of == i
             on_end[:, i] = np.einsum("nr,nrk->nk", lam[:, mine], closure.lines[:, mine, 6:])
         known = self.closing.factors(self.closing.open.mass_matrix(state), closure.J).determinate()
-        force, moment = (x.reshape(*rows.shape, -1, 3) for x in (on_end[..., 3:], on_end[..., :3]))
-        return LoopReactions(force, moment, known.reshape(*rows.shape, -1))
+        force, moment = (x.reshape(*rows.shape, *x.shape[1:]) for x in (on_end[..., 3:], on_end[..., :3]))
+        return LoopReactions(force, moment, known.reshape(*rows.shape, known.shape[1]))

@@ -130,7 +130,7 @@ class Geometry:
             self._places, self._placements, self.kinds, self.lengths, self.loop_of,
             poses, J, gamma, np.ascontiguousarray(v), mounted, rows, jacobian,
         )  # fmt: skip
-        frames = mounted.reshape(count, -1, 2, law.FRAME)
+        frames = mounted.reshape(count, len(self.loops), 2, law.FRAME)
         return Closure(
             rows[..., at.VALUE],
             rows[..., at.RATE],

@@ -145,6 +145,10 @@ def modes_with_loops(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Modes
         small = [N.T @ x @ N for x in (M, K, D)]
         modes = modes_of(small[0], small[1], small[2], np.zeros(N.shape[1], dtype=bool))
         found.append(modes._replace(shape=N @ modes.shape))
+    if not found:
+        # as many as at the neutral pose
+        one = modes_with_loops(forces, f.neutral()[None], locked)
+        return Modes(*(part[:0] for part in one))
     if len({modes.frequency.size for modes in found}) > 1:
         raise SingularityError("the loops leave different numbers of motions at the poses of this batch", 0.0)
     return Modes(*(np.stack(parts) for parts in zip(*found, strict=True)))
