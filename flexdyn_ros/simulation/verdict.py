@@ -28,7 +28,7 @@ ORDERS = {"semi_implicit_euler": 1, "rosenbrock": 2, "staggered": 2, "rk4": 4, "
 def verdict(run: Trajectory) -> tuple[str, ...]:
     """What there is to warn of."""
     assert run.robot is not None
-    found = [*_imbalance(run), *run.robot.functions.remarks(run.v)]
+    found = [*_imbalance(run), *run.robot.functions.remarks(run.v), *_cavities(run)]
     bent = beyond_linear(run.robot, run.q, run.t)
     if bent:
         found.append(f"robot {run.robot_name!r}: {warning_of(bent)}")
@@ -56,6 +56,28 @@ def _imbalance(run: Trajectory) -> list[str]:
         f"the energy of {run.robot_name!r} is off by {run.balance_error:.2g} of the largest kinetic energy "
         f"by method {run.method} {taken}{fastest}; {remedy}"
     ]
+
+
+def _cavities(run: Trajectory) -> list[str]:
+    """Chambers whose oil cavitates."""
+    hydraulics = None if run.robot is None else run.robot.hydraulics
+    found: list[str] = []
+    if hydraulics is None:
+        return found
+    lowest = dict(zip(hydraulics.names, hydraulics.model.column("cavitation").tolist(), strict=True))
+    for name, side in ((name, side) for name in hydraulics.names for side in ("bore", "rod")):
+        state = f"{name}/pressure_{side}"
+        if state not in run.state_names:
+            continue
+        pressure = run.states[:, run.state_names.index(state)]
+        below = np.flatnonzero(pressure < lowest[name])
+        if below.size:
+            found.append(
+                f"robot {run.robot_name!r}: oil cavitates on the {side} side of '{name}', first at t = "
+                f"{run.t[below[0]]:.4g} s, with {pressure.min() / 1e5:.3g} bar at least; a load that runs ahead "
+                "of the oil takes a <counterbalance>, fast motions <supply makeup_conductance=...>"
+            )
+    return found
 
 
 def step_for(wanted: float, found: float, dt: float, method: str) -> float:
