@@ -74,8 +74,8 @@ def _cavities(run: Trajectory) -> list[str]:
         if below.size:
             found.append(
                 f"robot {run.robot_name!r}: oil cavitates on the {side} side of '{name}', first at t = "
-                f"{run.t[below[0]]:.4g} s, with {pressure.min() / 1e5:.3g} bar at least; a load that runs ahead "
-                "of the oil takes a <counterbalance>, fast motions <supply makeup_conductance=...>"
+                f"{run.t[below[0]]:.4g} s, with {pressure.min() / 1e5:.3g} bar at least; a load that runs "
+                "ahead of the oil takes a <counterbalance>, fast motions <supply makeup_conductance=...>"
             )
     return found
 
