@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
+#: how long work lets others go on whenever it is asked whether it is wanted [s]: a thread that wants the
+#: interpreter would else wait for it as long as `sys.getswitchinterval`, many times a message
+BREATH = 2e-5
 #: work: is given a function to be called often, which ends it when it is no longer wanted; returns the result
 Work = Callable[[Callable[[], None]], object]
 
@@ -54,6 +58,7 @@ class Background:
         def look() -> None:
             if not wanted.is_set():
                 raise _Ended
+            time.sleep(BREATH)
 
         try:
             result = work(look)
