@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import rclpy
 from ament_index_python.resources import has_resource
+from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
@@ -290,6 +291,8 @@ def publish(
                 message.header.stamp = node.get_clock().now().to_msg()
             publisher.publish(message)
         count = int(publisher.get_subscription_count())
+        # a listener may learn of this node later than it of him, and gets the message only then
+        publisher.wait_for_all_acked(Duration(seconds=timeout))
         time.sleep(LINGER)
         return count
 
