@@ -152,6 +152,13 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     robot, method, t0 = asked.robot, asked.method, finite_number(asked.t0, "t0")
     q0, v0, wrenches, every = asked.q0, asked.v0, asked.wrenches, asked.record_every
     cylinders = command_mode(robot, method, asked.control)
+    if cylinders == "direct" and robot.hydraulics is not None and robot.element_states:
+        warnings.warn(
+            f"the oil of robot '{robot.name}' has no part in a run by method {method}: cylinders exert the "
+            "forces that control asks for; method auto, staggered or rosenbrock moves it",
+            FlexdynWarning,
+            3,
+        )
     opens = isinstance(asked.control, ValveOpenings)
     control = asked.control.openings if isinstance(asked.control, ValveOpenings) else asked.control
     is_continuous = isinstance(control, Continuous)

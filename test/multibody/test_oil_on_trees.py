@@ -13,6 +13,7 @@ import flexdyn_ros
 from flexdyn_ros.errors import (
     DescriptionError,
     DimensionError,
+    FlexdynError,
     FlexdynWarning,
     StateError,
     UnknownNameError,
@@ -425,8 +426,10 @@ def test_speeds_of_pumps_that_make_no_sense_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean oil"):
         stepper.set_supply("ol", speed=1.0)
     for speed in (np.nan, np.inf, -1.0):
-        with pytest.raises(StateError, match="expected a finite number >= 0"):
+        with pytest.raises(StateError, match="expected a finite number"):
             stepper.set_supply("oil", speed=speed)
+    with pytest.raises(FlexdynError, match="speed of supply 'oil'"):
+        stepper.set_supply("oil", speed="fast")
     with pytest.raises(UnsupportedError, match="no pump"):
         Stepper(flexdyn_ros.load(HANGING)).set_supply("oil", speed=1.0)
     with pytest.raises(UnsupportedError, match="no <supply>"):
@@ -536,3 +539,18 @@ def test_bristles_end_up_where_small_steps_put_them():
         ]
     assert errors[0] < 2e-5
     assert errors[1] < 0.6 * errors[0]
+
+
+def test_a_method_that_leaves_out_the_oil_says_so():
+    robot = flexdyn_ros.load(HANGING)
+    with pytest.warns(FlexdynWarning, match="has no part in a run by method dop853"):
+        run = flexdyn_ros.simulate(robot, 0.05, method="dop853")
+    # nothing holds the load, and the states stay
+    np.testing.assert_allclose(run.q[-1], -0.5 * 9.81 * 0.05**2, rtol=1e-6)
+    np.testing.assert_array_equal(run.states[-1], run.states[0])
+
+
+def test_chambers_beyond_all_size_are_told_where_their_spring_is_asked_for():
+    robot = flexdyn_ros.load(HANGING.replace('bore="0.05"', 'bore="1e150"'))
+    with pytest.raises(StateError, match="the oil spring of 'lift' is no finite number"):
+        robot.modes(robot.neutral())

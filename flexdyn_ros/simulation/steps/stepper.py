@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping import fixed as kernels
 from flexdyn_ros.numerics.stepping import memory as at
-from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.arguments import finite_number, numbers
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
@@ -339,9 +338,10 @@ class Stepper:
         if memory is None or not names:
             raise UnsupportedError(f"robot {robot.name!r} has no <supply> that cylinders share")
         UnknownNameError.check("supply", name, names)
-        if not (isfinite(speed) and speed >= 0.0):
+        value = finite_number(speed, f"speed of supply '{name}'")
+        if value < 0.0:
             raise StateError(f"speed of supply '{name}' is {speed}, expected a finite number >= 0 rad/s")
-        memory.set_speed(self._workspace.actuators, names.index(name), float(speed))
+        memory.set_speed(self._workspace.actuators, names.index(name), value)
 
     def place_drive(self, drive: Drive, t: float, h: float) -> None:
         """Put the prescribed coordinate where it is at t, and let it reach the speed that it has at t + h."""

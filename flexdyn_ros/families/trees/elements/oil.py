@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import SingularityError, UnsupportedError
+from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
 from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
@@ -61,6 +61,9 @@ class Oil:
         lengths = memory.lengths(q)
         start = h.initial(memory.holding(q), lengths)
         springs = h.stiffness(lengths, (start.pressure_bore, start.pressure_rod))
+        if not np.isfinite(springs).all():
+            name = h.names[int(np.argwhere(~np.isfinite(springs))[0, -1])]
+            raise StateError(f"the oil spring of '{name}' is no finite number; expected other <chambers>")
         return springs, np.broadcast_to(h.model.column("viscous"), springs.shape)
 
 
