@@ -13,6 +13,8 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 
+#: kinds of joints beside those of nodes of a tree that bends
+REVOLUTE, PRISMATIC = 0, 1
 #: the header of a planar tree: that of the general tree, then from PLANAR on these words
 PLANAR = 32
 PLANAR_HEADER = PLANAR + 13
