@@ -14,6 +14,8 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 
+#: floats of each body in TreeModel, which stand before those of the coordinates
+BODY_NUMBERS = 26
 # numbers per velocity coordinate in TreeModel.dof
 DOF_NUMBERS = 9
 ARMATURE, DAMPING, COULOMB, STATIC, STRIBECK, SMOOTHING, STIFFNESS, REFERENCE, MOTOR_OF = range(DOF_NUMBERS)
@@ -75,7 +77,7 @@ def open_tree(address):
     head = ints_at(address, HEADER)
     nb, nq, nv = head[NB], head[NQ], head[NV]
     i = ints_at(head[INTS], 4 * nb + nv)
-    f = floats_at(head[FLOATS], 26 * nb + DOF_NUMBERS * nv + 3)
+    f = floats_at(head[FLOATS], BODY_NUMBERS * nb + DOF_NUMBERS * nv + 3)
     return TreeModel(
         nb,
         nq,
@@ -91,8 +93,8 @@ def open_tree(address):
         window(f, 3 * nb, nb),
         window(f, 4 * nb, 12 * nb),
         window(f, 16 * nb, 10 * nb),
-        window(f, 26 * nb, DOF_NUMBERS * nv),
-        window(f, 26 * nb + DOF_NUMBERS * nv, 3),
+        window(f, BODY_NUMBERS * nb, DOF_NUMBERS * nv),
+        window(f, BODY_NUMBERS * nb + DOF_NUMBERS * nv, 3),
     )
 
 
