@@ -10,6 +10,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping import fixed as kernels
 from flexdyn_ros.numerics.stepping import memory as at
+from flexdyn_ros.numerics.stepping import methods
 from flexdyn_ros.robot.arguments import finite_number, numbers
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Energy
@@ -459,7 +460,8 @@ class Stepper:
                 explicit = rate * self.dt <= EXPLICIT_REACH
             name = "rk4" if explicit else "rosenbrock"
         self.method = name
-        self._workspace.header[at.S_METHOD] = METHODS[name]
+        number = METHODS[name]
+        self._workspace.header[[at.S_METHOD, at.S_STEP]] = number, methods.METHODS[number].address
 
 
 def _watched(array: np.ndarray) -> np.ndarray:
