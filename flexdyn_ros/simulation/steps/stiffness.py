@@ -109,9 +109,9 @@ def energy_scale(robot: Robot, q: np.ndarray, v: np.ndarray) -> float:
     """The largest of 1 J, the kinetic energy at q, v, and the weight times 1 m [J]."""
     # by a velocity of size 1, whose energy is a number where that of v may be none
     size = float(np.abs(v).max(initial=0.0)) or 1.0
-    kinetic = robot.energy(q, v / size).kinetic
+    of_one = float(robot.energy(q, v / size).kinetic)
     with np.errstate(over="ignore"):
-        kinetic = float(np.square(np.float64(size)) * kinetic)
+        kinetic = float(np.square(np.float64(size)) * of_one)
     return max(1.0, kinetic, robot.mass * float(np.linalg.norm(robot.gravity)))
 
 
