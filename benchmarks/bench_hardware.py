@@ -56,8 +56,9 @@ def seconds_of_a_step(name: str, folder: Path, turns: int) -> float:
 
 
 def main() -> None:
-    quick = program.parser(__doc__).parse_args().quick
-    for name in ROBOTS[:1] if quick else ROBOTS:
+    parser = program.parser(__doc__)
+    quick = parser.parse_args().quick
+    for name in ROBOTS:
         with tempfile.TemporaryDirectory() as folder:
             taken = seconds_of_a_step(name, Path(folder), 1 if quick else 5)
             print(f"{name}: {1e6 * taken:.1f} us a step")
