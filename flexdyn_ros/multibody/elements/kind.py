@@ -43,6 +43,8 @@ class ElementKind:
         Largest effort and rate, and the range of the coordinate; 0 and infinite where there is none.
     unit : str
         Of the coordinate, m or rad.
+    axis : callable (record) -> vector or None
+        Axis in the base frame, of a universal joint there: the line must not come near it.
     """
 
     record: type
@@ -54,3 +56,4 @@ class ElementKind:
     driven: bool = False
     limits: Callable[[Any], tuple[float, float, float, float]] | None = None
     unit: str = "m"
+    axis: Callable[[Any], Sequence[float] | None] = lambda record: None

@@ -18,6 +18,7 @@ from flexdyn_ros.families.trees.elements.model import (
     changed_elements,
     meeting_elements,
     placed_elements,
+    refuse_axes,
     refuse_lengths,
     sections_of,
 )
@@ -83,7 +84,9 @@ class Elements(Layer):
             self.refuse_at(functions.neutral())
 
     def refuse_at(self, q: np.ndarray) -> None:
-        refuse_lengths(self.functions.description, self.elements, self.packed.coordinates(q))
+        lengths, slants = self.packed.coordinates(q)
+        refuse_lengths(self.functions.description, self.elements, lengths)
+        refuse_axes(self.functions.description, self.elements, slants)
         self.functions.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----

@@ -30,6 +30,8 @@ _OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forw
 
 #: of the search for ends that meet: postures, rounds, largest step [rad or m], and a length that is none [m]
 _SAMPLE, _ROUNDS, _STEP, _TOUCHING = 17, 25, 0.3, 1e-6
+#: a universal joint is singular where its first axis is along the line: largest cosine of the angle between
+LARGEST_SLANT = 0.95
 
 
 class End(NamedTuple):
@@ -129,6 +131,21 @@ def refuse_lengths(
         error = _wrong_length(description, element, float(value), "the robot is neutral")
         if error is not None:
             raise error
+
+
+def refuse_axes(
+    description: RobotDescription, elements: Iterable[Element], slants: Mapping[int, float]
+) -> None:
+    """DescriptionError for an element along the axis of the universal joint on its base; slants: cosines of
+    the angles between both where all coordinates are zero, by the number of the element."""
+    for i, element in enumerate(elements):
+        if abs(slants.get(i, 0.0)) >= LARGEST_SLANT:
+            place_of(description, element.kind, element.record).fail(
+                f"where the robot is neutral the line is along the axis of its base: cosine {slants[i]:.4g}",
+                "axis",
+                " ".join(f"{x:g}" for x in element.kind.axis(element.record) or ()),
+                f"an axis across the line, |cosine| < {LARGEST_SLANT}",
+            )
 
 
 def _wrong_length(
@@ -236,15 +253,20 @@ class PackedElements:
         #: numbers of work memory that the kernels take
         self.numbers = base.numbers + layout.room_size(len(elements), m.nv) + 2 * driven
 
-    def coordinates(self, q: np.ndarray) -> np.ndarray:
-        """Lengths and angles (n,) of all elements, by kernels that are interpreted: to compile them takes
-        longer than all else in loading."""
+    def coordinates(self, q: np.ndarray) -> tuple[np.ndarray, dict[int, float]]:
+        """Lengths and angles (n,) of all elements, and of those with an axis its cosine with the line; by
+        kernels that are interpreted: to compile them takes longer than all else in loading."""
         rows, speed = np.zeros(layout.ROWS * len(self._elements)), np.zeros(self._nv)
         layout.move_elements(self.address, np.zeros(self.numbers), q, speed, rows)
-        results = np.zeros((len(self._elements), law.RESULTS))
-        for element, own, found in zip(self._elements, rows.reshape(-1, layout.ROWS), results, strict=True):
-            element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], found)
-        return results[:, law.COORDINATE]
+        results, slants = np.zeros((len(self._elements), law.RESULTS)), {}
+        for i, (element, own) in enumerate(zip(self._elements, rows.reshape(-1, layout.ROWS), strict=True)):
+            element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], results[i])
+            axis = element.kind.axis(element.record)
+            if axis is not None:
+                turned = own[law.ROTATION : law.ROTATION + 9].reshape(3, 3) @ axis
+                line = results[i, law.LINE + 9 :]
+                slants[i] = float(turned @ line / np.linalg.norm(turned))
+        return results[:, law.COORDINATE], slants
 
     def open(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
