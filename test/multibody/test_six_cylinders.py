@@ -10,6 +10,7 @@ import pytest
 
 import flexdyn_ros as fd
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.families.trees.elements.kernels.views import JOINS
 
 ROOT = Path(__file__).parents[2]
 HOME = 1.146818566
@@ -239,3 +240,48 @@ def test_spin_without_an_axis_is_refused(old, new, what):
     text = SWINGING.replace(old.strip(), new)
     with pytest.raises(DescriptionError, match=what):
         fd.load(ARMS.format(inertia=ARM, more=text))
+
+
+BEAM = """<robot name="beam"><link name="ground"/><link name="beam"/><link name="two">{inertia}</link>
+  <joint name="a" type="continuous"><parent link="ground"/><child link="beam"/>
+    <origin rpy="0.3 0.2 -0.1"/><axis xyz="0 1 0.3"/></joint>
+  <joint name="b" type="continuous"><parent link="beam"/><child link="two"/>
+    <origin xyz="0.9 0 0" rpy="0.1 -0.2 0.4"/><axis xyz="0.2 1 0"/></joint>
+  <flexdyn reference="beam"><beam length="0.9" mass_per_length="4" EIy="900" EIz="700" GJ="300"/>
+    <modes bending_y="2" bending_z="2"/></flexdyn>{cylinders}</robot>"""
+
+
+def swinging(name, base, base_xyz, end, end_xyz, spins):
+    """A cylinder with masses, its base pin a universal joint if it spins."""
+    axial = ('axial_inertia="0.2"', 'axial_inertia="0.1"') if spins else ("", "")
+    axis = 'axis="0.1 1 0.1"' if spins else ""
+    return f"""<cylinder name="{name}" base="{base}" base_xyz="{base_xyz}" end="{end}" end_xyz="{end_xyz}"
+      minimum_length="0.3" stroke="2"><barrel mass="4" com="0.3" inertia="0.5" {axial[0]} {axis}/>
+      <rod mass="2" com="-0.25" inertia="0.3" {axial[1]}/></cylinder>"""
+
+
+STANDING = ("world", "0.3 0.4 -0.9"), ("two", "0.3 0.1 -0.2")
+ON_A_STATION = ("world", "0.3 0.1 -0.9"), ("beam@0.6", "0 0 -0.1")
+BETWEEN = ("beam@0.3", "0 0.1 -0.3"), ("two", "0.4 0.1 -0.3")
+
+
+@pytest.mark.parametrize("spins", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("text", ["rigid", "flexible", "both"])
+def test_masses_on_the_world_join_the_inertia_of_links(text, turned, spins):
+    """Single states take the recursion with the gains of inertias, batches the mass matrix."""
+    places = {"rigid": [STANDING], "flexible": [STANDING, ON_A_STATION], "both": [STANDING, BETWEEN]}[text]
+    ends = [place[::-1] if turned else place for place in places]
+    cylinders = "".join(swinging(f"c{i}", *a, *b, spins) for i, (a, b) in enumerate(ends))
+    beam = BEAM.format(inertia=ARM, cylinders=f"<flexdyn>{cylinders}</flexdyn>")
+    robot = fd.load(beam, options={"formulation": {"flexible": False}} if text == "rigid" else None)
+    joined = robot.functions.layers[0].packed.table.reshape(len(places), -1)[:, JOINS]
+    assert (joined > 0).sum() == len(places) - (text == "both")
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        q, v = 0.02 * rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
+        tau = rng.standard_normal(robot.nu)
+        a = robot.forward_dynamics(q, v, tau)
+        M, h = robot.mass_matrix(q), robot.bias_forces(q, v)
+        near(M @ a, robot.actuation_matrix(q) @ tau - h, 1e-9)
+        near(a, robot.forward_dynamics(np.array([q]), np.array([v]), np.array([tau]))[0], 1e-9)

@@ -43,7 +43,9 @@ class ElementKind:
         Largest effort and rate, and the range of the coordinate; 0 and infinite where there is none.
     unit : str
         Of the coordinate, m or rad.
-    axis : callable (record) -> vector or None
+    passes_moment : callable (record) -> (base, end)
+        Whether its mass takes moments of the frames, or is pinned to them at their origins.
+    axis : callable (record) -> vector or None, optional
         Axis in the base frame, of a universal joint there: the line must not come near it.
     """
 
@@ -56,4 +58,5 @@ class ElementKind:
     driven: bool = False
     limits: Callable[[Any], tuple[float, float, float, float]] | None = None
     unit: str = "m"
-    axis: Callable[[Any], Sequence[float] | None] = lambda record: None
+    passes_moment: Callable[[Any], tuple[bool, bool]] = lambda record: (True, True)
+    axis: Callable[[Any], Sequence[float] | None] | None = None

@@ -245,7 +245,7 @@ class Elements(Layer):
     def _load_forward_dynamics(self) -> tuple[Callable[..., int], int]:
         f = self.functions
         self.packed.keep_work(self.packed.take_steps(f.motion_within(self).work_size) + f.nv + f.nu)
-        if self.has_inertia:
+        if self.packed.has_rows:
             self.packed.provide_rows()
         f.table.provide("ready", "accelerate", "exert")
         return verbs.forward_dynamics_one.load(), f.heads.moving.address

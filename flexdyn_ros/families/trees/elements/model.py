@@ -11,9 +11,11 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.trees.elements.kernels import parts, steps, verbs
+from flexdyn_ros.families.trees.elements.kernels import inertias, parts, steps, verbs
 from flexdyn_ros.families.trees.elements.kernels import views as layout
+from flexdyn_ros.families.trees.flexible.kernels import steps as flexible_steps
 from flexdyn_ros.families.trees.layers import layer_header
+from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import Law
@@ -60,6 +62,11 @@ class Element:
     def inertia(self) -> Law | None:
         """What its mass takes; None without mass."""
         return None if self.kind.inertia is None else self.kind.inertia(self.record)
+
+    @property
+    def axis(self) -> Sequence[float] | None:
+        """Axis of the universal joint on its base, in that frame; None without one."""
+        return None if self.kind.axis is None else self.kind.axis(self.record)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -143,7 +150,7 @@ def refuse_axes(
             place_of(description, element.kind, element.record).fail(
                 f"where the robot is neutral the line is along the axis of its base: cosine {slants[i]:.4g}",
                 "axis",
-                " ".join(f"{x:g}" for x in element.kind.axis(element.record) or ()),
+                " ".join(f"{x:g}" for x in element.axis or ()),
                 f"an axis across the line, |cosine| < {LARGEST_SLANT}",
             )
 
@@ -203,6 +210,13 @@ def meeting_elements(robot: RobotInterface, elements: Sequence[Element], lengths
     return tuple(found)
 
 
+#: functions of trees alone, and what stands in their place where masses join inertias
+_JOINED = (
+    (rigid_steps.accelerate, inertias.accelerate_rigid),
+    (flexible_steps.accelerate, inertias.accelerate_flexible),
+)
+
+
 class PackedElements:
     """Keeps the memory of a tree with elements alive and hands out its address.
 
@@ -211,7 +225,9 @@ class PackedElements:
 
     def __init__(self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table) -> None:
         m = tree.model
-        self._elements, self._nv = elements, m.nv
+        self._elements, self._nv, self._nb = elements, m.nv, m.nb
+        #: `accelerate` of the tree with what inertias gain; None where elements are around something else
+        self._joined = next((x for one, x in _JOINED if inner.get("accelerate") is one), None)
         rows: list[list[int]] = []
         numbers: list[float] = []
         driven = 0
@@ -219,9 +235,18 @@ class PackedElements:
             by = driven if element.kind.driven else -1
             driven += element.kind.driven
             nodes = element.base.node, element.end.node
-            rows.append([*nodes, len(numbers), by, element.inertia is not None, *[0] * (layout.COLUMNS - 5)])
+            row = [*nodes, len(numbers), by, element.inertia is not None, *[0] * (layout.COLUMNS - 5)]
+            if element.inertia is not None and self._joined is not None and 0 in nodes:
+                end_is_held = nodes[1] == 0
+                row[layout.JOINS], row[layout.END_IS_HELD] = max(nodes), end_is_held
+                row[layout.WITH_MOMENT] = element.kind.passes_moment(element.record)[not end_is_held]
+            rows.append(row)
             numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
+        joined = sum(row[layout.JOINS] > 0 for row in rows)
+        self._in_rows = sum(element.inertia is not None for element in elements) - joined
+        if self._joined is not None and joined > 0:
+            inner = inner.with_rows({"accelerate": self._joined})
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
         self._header = layer_header(base, tree)
@@ -233,6 +258,8 @@ class PackedElements:
             layout.TABLE: table,
             layout.NUMBERS: floats,
             layout.HEAVY: sum(element.inertia is not None for element in elements),
+            layout.IN_ROWS: self._in_rows,
+            layout.JOINED: 0 if joined == 0 else layout.IN_NODES if tree.flexible else layout.IN_WORLD,
             layout.NU: m.nv + driven,
             layout.INNER: inner,
             layout.GIVEN: given[0] if given else -1,
@@ -261,7 +288,7 @@ class PackedElements:
         results, slants = np.zeros((len(self._elements), law.RESULTS)), {}
         for i, (element, own) in enumerate(zip(self._elements, rows.reshape(-1, layout.ROWS), strict=True)):
             element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], results[i])
-            axis = element.kind.axis(element.record)
+            axis = element.axis
             if axis is not None:
                 turned = own[law.ROTATION : law.ROTATION + 9].reshape(3, 3) @ axis
                 line = results[i, law.LINE + 9 :]
@@ -295,9 +322,15 @@ class PackedElements:
 
     def take_steps(self, size: int) -> int:
         """Numbers of work memory of steps, those of the tree alone take `size`."""
-        heavy = sum(element.inertia is not None for element in self._elements)
-        self._header.put({layout.STEPS_WORK: size})
-        return steps.elements_steps_size(size, len(self._elements), heavy, self._nv)
+        arguments = size, len(self._elements), self._in_rows, self._nv, self._nb
+        whole, at = steps.elements_steps_size(*arguments)
+        self._header.put({layout.STEPS_WORK: size, layout.ADDED_AT: at})
+        return whole
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether masses take rows of the small system."""
+        return self._in_rows > 0
 
     def provide_rows(self) -> None:
         """The function of rows of the small system, which only steps and elements with mass need."""

@@ -67,6 +67,7 @@ KINDS = (
         refuse=_outside_stroke,
         driven=True,
         limits=_limits,
+        passes_moment=lambda record: (record.axis is not None, False),
         axis=lambda record: record.axis,
     ),
 )

@@ -48,16 +48,22 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     nv = tree.nv
     memory = recursion_memory(address, work)
     whole = carve_flexible(memory, tree.nb, tree.nq, nv)
-    data = whole.tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
-    add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_terms(model, whole, q, v, force, floats_at(extra, nv), h)
+    flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
+    return 0
+
+
+@kernel(forceinline=True)
+def add_implicit_terms(model, whole, q, v, force, extra, h):
+    """What a step of h adds to forces and to the inertias of coordinates, before the recursion."""
+    tree, data = model.tree, whole.tree
+    add_implicit_joint_terms(tree, v, force, extra, h, data.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
         add_implicit_own_terms(model, whole, q, v, force, h)
     couple_motors(tree, data, h)
-    flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
-    return 0
 
 
 @kernel(forceinline=True)
