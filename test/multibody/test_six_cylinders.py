@@ -10,6 +10,7 @@ import pytest
 
 import flexdyn_ros as fd
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.families.trees.elements import model
 from flexdyn_ros.families.trees.elements.kernels.views import JOINS
 
 ROOT = Path(__file__).parents[2]
@@ -267,16 +268,19 @@ BETWEEN = ("beam@0.3", "0 0.1 -0.3"), ("two", "0.4 0.1 -0.3")
 
 @pytest.mark.parametrize("spins", [False, True])
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("text", ["rigid", "flexible", "both"])
-def test_masses_on_the_world_join_the_inertia_of_links(text, turned, spins):
-    """Single states take the recursion with the gains of inertias, batches the mass matrix."""
-    places = {"rigid": [STANDING], "flexible": [STANDING, ON_A_STATION], "both": [STANDING, BETWEEN]}[text]
+@pytest.mark.parametrize("text", ["rigid", "flexible", "both", "rows"])
+def test_masses_on_the_world_join_the_inertia_of_links(text, turned, spins, monkeypatch):
+    """Single states take the recursion with the gains of inertias, or rows or the mass matrix of a step;
+    batches the mass matrix of the verbs."""
+    if text == "rows":
+        monkeypatch.setattr(model, "MOST_DENSE", 0)
+    places = {"rigid": [STANDING], "flexible": [STANDING, ON_A_STATION]}.get(text, [STANDING, BETWEEN])
     ends = [place[::-1] if turned else place for place in places]
     cylinders = "".join(swinging(f"c{i}", *a, *b, spins) for i, (a, b) in enumerate(ends))
     beam = BEAM.format(inertia=ARM, cylinders=f"<flexdyn>{cylinders}</flexdyn>")
     robot = fd.load(beam, options={"formulation": {"flexible": False}} if text == "rigid" else None)
     joined = robot.functions.layers[0].packed.table.reshape(len(places), -1)[:, JOINS]
-    assert (joined > 0).sum() == len(places) - (text == "both")
+    assert (joined > 0).sum() == {"rigid": 1, "flexible": 2, "both": 0, "rows": 1}[text]
     rng = np.random.default_rng(5)
     for _ in range(3):
         q, v = 0.02 * rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)

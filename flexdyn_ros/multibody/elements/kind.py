@@ -39,6 +39,10 @@ class ElementKind:
         warning, where what is not driven has that in a posture within limits.
     driven : bool
         Whether it is an actuator: its effort acts along its coordinate.
+    frees_joints : bool
+        Whether joints between its ends have no actuator of their own where it is driven.
+    is_drawn : bool
+        Whether pictures show it as a line between its ends; links of the URDF show it otherwise.
     limits : callable (record) -> (effort, velocity, lower, upper)
         Largest effort and rate, and the range of the coordinate; 0 and infinite where there is none.
     unit : str
@@ -56,6 +60,8 @@ class ElementKind:
     coefficients: Callable[[Any], tuple[Coefficient, ...]] = lambda record: ()
     refuse: Callable[[Any, float], tuple[str, str, str] | None] = lambda record, length: None
     driven: bool = False
+    frees_joints: bool = True
+    is_drawn: bool = True
     limits: Callable[[Any], tuple[float, float, float, float]] | None = None
     unit: str = "m"
     passes_moment: Callable[[Any], tuple[bool, bool]] = lambda record: (True, True)

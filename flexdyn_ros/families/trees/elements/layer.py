@@ -58,7 +58,7 @@ class Elements(Layer):
     @staticmethod
     def driven_ends(description: RobotDescription, tree: RigidTree) -> list[tuple[int, int]]:
         placed = placed_elements(description, tree)
-        return [(e.base.node, e.end.node) for e in placed if e.kind.driven]
+        return [(e.base.node, e.end.node) for e in placed if e.kind.driven and e.kind.frees_joints]
 
     def __init__(self, functions: Any) -> None:
         super().__init__(functions)
@@ -238,7 +238,8 @@ class Elements(Layer):
 
     def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:
         """Inverse dynamics, and forward dynamics but for trees that take the mass matrix."""
-        by_matrix = self.inner.needs_mass_matrix or (self.has_inertia and bool(self.functions.weak_bodies))
+        weak = self.has_inertia and bool(self.functions.weak_bodies)
+        by_matrix = (self.inner.needs_mass_matrix or weak) and not self.packed.is_dense
         found = {"inverse_dynamics": self._load_inverse_dynamics}
         return found if by_matrix else found | {"forward_dynamics": self._load_forward_dynamics}
 

@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.trees.elements.kernels import inertias, parts, steps, verbs
+from flexdyn_ros.families.trees.elements.kernels import dense, inertias, parts, steps, verbs
 from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.kernels import steps as flexible_steps
 from flexdyn_ros.families.trees.layers import layer_header
@@ -32,6 +32,8 @@ _OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forw
 
 #: of the search for ends that meet: postures, rounds, largest step [rad or m], and a length that is none [m]
 _SAMPLE, _ROUNDS, _STEP, _TOUCHING = 17, 25, 0.3, 1e-6
+#: velocities up to which a mass matrix is cheaper than the rows of masses between moving links
+MOST_DENSE = 40
 #: a universal joint is singular where its first axis is along the line: largest cosine of the angle between
 LARGEST_SLANT = 0.95
 
@@ -245,7 +247,15 @@ class PackedElements:
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
         joined = sum(row[layout.JOINS] > 0 for row in rows)
         self._in_rows = sum(element.inertia is not None for element in elements) - joined
-        if self._joined is not None and joined > 0:
+        #: what solves by the mass matrix, None: rows
+        self._dense = None
+        if self._in_rows > 0 and self._joined is not None and m.nv <= MOST_DENSE:
+            self._dense = dense.solve_flexible if tree.flexible else dense.solve_rigid
+            for row in rows:
+                row[layout.JOINS] = 0
+            self._in_rows, joined = self._in_rows + joined, 0
+            table = np.array(rows, dtype=np.int64).ravel()
+        elif self._joined is not None and joined > 0:
             inner = inner.with_rows({"accelerate": self._joined})
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
@@ -329,12 +339,19 @@ class PackedElements:
 
     @property
     def has_rows(self) -> bool:
-        """Whether masses take rows of the small system."""
+        """Whether masses take rows of the small system, or the mass matrix."""
         return self._in_rows > 0
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether the mass matrix takes the place of rows: also links without mass move then."""
+        return self._dense is not None
+
     def provide_rows(self) -> None:
-        """The function of rows of the small system, which only steps and elements with mass need."""
-        self._header.put({layout.SOLVE: steps.solve_rows})
+        """The function of rows of the small system, or of the mass matrix, which only steps and elements with
+        mass need."""
+        chosen = {layout.SOLVE: steps.solve_rows} if self._dense is None else {layout.DENSE: self._dense}
+        self._header.put(chosen)
 
     def keep_work(self, numbers: int) -> None:
         """Have memory for forward dynamics of single states."""

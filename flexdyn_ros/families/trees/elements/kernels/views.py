@@ -26,7 +26,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words behind those of the tree
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 17
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 18
 (
     COUNT,
     TABLE,
@@ -43,7 +43,8 @@ ELEMENTS_HEADER = FLEXIBLE_HEADER + 17
     WORK,  # of forward dynamics of a single state: nv + nu numbers, then those of a step
     GIVEN,  # index in v of the prescribed coordinate, -1: none
     IN_ROWS,  # how many of those that have mass take rows of the small system
-    ADDED_AT,  # where in the work memory of steps the gains of inertias are (inertias.py)
+    ADDED_AT,  # where in the work memory of steps the gains of inertias are (inertias.py), or the matrix of:
+    DENSE,  # the function that solves by the mass matrix (dense.py), 0: by rows
     JOINED,  # whether there are gains: 0, IN_NODES or IN_WORLD, the axes that they are in
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
 
