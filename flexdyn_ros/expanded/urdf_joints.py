@@ -100,8 +100,9 @@ def joints_of_the_urdf(robot: RobotInterface) -> Joints:
         for screw in model.chain:
             name = leader.name if joint.mimic is not None else model.coordinates[screw.coordinate].name
             c = at[name]
-            rows.append((screw.name, c.q_index, c.v_index, ratio * screw.ratio, offset))
-            if joint.mimic is None and screw.ratio == 1.0:
+            for shown, part in screw.parts:
+                rows.append((shown.name, c.q_index, c.v_index, part * ratio, part * offset))
+            if joint.mimic is None:
                 efforts[screw.name] = c.v_index
     flush()
     return parts, efforts

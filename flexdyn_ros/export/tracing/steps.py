@@ -12,7 +12,8 @@ from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedErro
 from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.numerics.stepping import memory as at
-from flexdyn_ros.numerics.stepping.fixed import find_step
+from flexdyn_ros.numerics.stepping import methods
+from flexdyn_ros.numerics.stepping.fixed import start_step
 from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
@@ -191,7 +192,8 @@ class _Step:
         fields["tau"][:] = inputs[command]
         self._replace_functions()
         with memory.in_use():
-            find_step(workspace.address, 0.0, h)
+            start_step(workspace.address, 0.0, h)
+            methods.METHODS[METHODS[method]].function(workspace.address, 0.0, h)
             outputs = {"q1": fields["q1"], "v1": fields["v1"]}
             if oil is not None:
                 outputs["oil1"] = oil.taken(self._motion, memory, block, fields["q1"], fields["v1"])

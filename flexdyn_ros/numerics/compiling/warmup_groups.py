@@ -35,7 +35,7 @@ _OF_DEMO = (
 #: groups of this package
 OURS = Groups(
     demo=(
-        *("numerics.compiling.direct.*", "numerics.stepping.fixed.*"),
+        *("numerics.compiling.direct.*", "numerics.stepping.fixed.*", "numerics.stepping.methods.*"),
         *(f"numerics.verbs.{module}.*" for module in ("dynamics", "observers", "derivatives", "partial")),
         *(f"{trees}.entries.{name}" for trees in _TREES for name in _OF_DEMO),
         *(f"{trees}.steps.*" for trees in _TREES),
