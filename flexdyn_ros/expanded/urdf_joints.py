@@ -81,7 +81,10 @@ def joints_of_the_urdf(robot: RobotInterface) -> Joints:
             parts.append(Axes(names, np.array(q), np.array(v), np.array(ratio), np.array(offset)))
             rows.clear()
 
-    for joint in robot.description.joints:
+    description = robot.description
+    for joint in description.joints:
+        if joint is description.platform_joint or joint.name in description.leg_joints:
+            continue  # their family shows them
         model = joint_model(robot.description, joint)
         if model.kernel is not None:
             flush()

@@ -140,6 +140,14 @@ class Layer:
         """See `FamilyFunctions.project`."""
         return q, v
 
+    def random(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random q (nq,), from one that the tree may have."""
+        return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        """See `FamilyFunctions.check_start`."""
+        return ""
+
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         """See `FamilyFunctions.stage_dynamics`; None: as that of the robot."""
         return None

@@ -364,7 +364,12 @@ class TreeFunctions(EntryFunctions):
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
+        for layer in self.layers:
+            q = layer.random(q, rng)
         return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        return "; ".join(filter(None, (layer.check_start(q) for layer in self.layers)))
 
     @cached_property
     def _quaternions(self) -> tuple[int, ...]:

@@ -50,7 +50,8 @@ OURS = Groups(
     rare=(
         *("*.entries.momenta", "*.accelerate_densely", "families.trees.rigid.kernels.coriolis.*"),
         *("families.trees.lagrange.*", "families.trees.elements.*"),
-        *("multibody.elements.kernels.lines.*", "multibody.elements.cylinder.kernels.entries.*"),
+        *(f"multibody.elements.{kernels}.*" for kernels in ("kernels.lines", "kernels.legs")),
+        "multibody.elements.cylinder.kernels.entries.*",
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),
         *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),
         *("families.wheeled.kernels.entries.slopes", "families.wheeled.kernels.entries.joint_forces_many"),

@@ -323,7 +323,9 @@ class TreeDraft:
         """Depth first from the root, children in the order of the file."""
         for joint in self._depth_first():
             model = joint_model(self.description, joint)
-            body, at = self._grow_joint(joint, model, *self._seat(joint))
+            mounted = joint is self.description.platform_joint
+            seat = (0, IDENTITY) if mounted else self._seat(joint)
+            body, at = self._grow_joint(joint, model, *seat, "platform" if mounted else "joint")
             if model.kernel != FREE:
                 body, at = self._loosen(joint.name, joint.child, body, at)
             self.attach(joint.child, body, at)
@@ -342,16 +344,18 @@ class TreeDraft:
         stack = list(reversed(self.description.children_of(self.description.root)))
         while stack:
             joint = stack.pop()
+            if joint.name in self.description.leg_joints:
+                continue  # legs are elements
             yield joint
             stack.extend(reversed(self.description.children_of(joint.child)))
 
     def _grow_joint(
-        self, joint: Joint, model: JointModel, parent: int, at: Placement
+        self, joint: Joint, model: JointModel, parent: int, at: Placement, kind: str
     ) -> tuple[int, Placement]:
         """The bodies of a joint that stands at a placement in its parent; returns the last one, and where
         the child link is in it."""
         if joint.mimic is None:
-            iq, iv = self.add_joint_coordinates(model, "joint", joint.child, joint)
+            iq, iv = self.add_joint_coordinates(model, kind, joint.child, joint)
             self.leaders[joint.name] = (iq, iv)
         else:
             iq, iv = 0, 0
@@ -470,6 +474,12 @@ class TreeDraft:
         carried = [b.inertia for b in self.bodies]
         for i, inertia in self.elastic_inertia.items():
             carried[i] = carried[i] + inertia
+        mounted = self.description.platform_joint
+        if mounted is not None:
+            legs = (self.description.joint(name).child for name in self.description.leg_joints)
+            at = self.frames[mounted.parent].body
+            for own in filter(None, (self.description.link(link).inertial for link in legs)):
+                carried[at] = carried[at] + RigidInertia.of(own.mass, own.xyz, own.inertia, own.rpy)
         for i in range(len(carried) - 1, 0, -1):
             parent = self.bodies[i].parent
             carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)

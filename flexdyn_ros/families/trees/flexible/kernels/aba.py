@@ -43,10 +43,22 @@ def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, dampi
     """
     model = open_flexible(address)
     data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
+    start_nodes(model, data, q, v, tau, stiffness_time, damping_time)
+    accelerate_nodes(model, data, tau, a)
+
+
+@inlined
+def start_nodes(model, data, q, v, tau, stiffness_time, damping_time):
+    """The first half: velocities, inertia and bias of every node and link by itself."""
     add_joint_resistance(model.tree, q, v, -1.0, tau)
     eliminate_motors(model.tree, data.tree, tau)
     add_modal_resistance(model, data, q, v, -1.0, tau)
     start_outward(model, data, q, v, tau, stiffness_time, damping_time)
+
+
+@inlined
+def accelerate_nodes(model, data, tau, a):
+    """The second half: joints and modes are eliminated from the tips to the root, then accelerate."""
     eliminate_inward(model, data, tau)
     accelerate_outward(model, data, a)
     accelerate_motors(model.tree, data.tree, tau, a)

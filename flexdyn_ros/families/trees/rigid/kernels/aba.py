@@ -55,6 +55,14 @@ def articulated_body(model, data, q, v, tau, a):
     Reads the world's motion, data.diagonal (`prepare`) and what `couple_motors` kept; writes data.bodies,
     whose rows (views.py) are in world axes here, and data.articulated.
     """
+    start_bodies(model, data, q, v, tau)
+    accelerate_bodies(model, data, tau, a)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def start_bodies(model, data, q, v, tau):
+    """The first half of `articulated_body`: where bodies are and how they move, inertia and bias of each by
+    itself."""
     add_joint_resistance(model, q, v, -1.0, tau)
     eliminate_motors(model, data, tau)
     for b in range(1, model.nb):
@@ -73,6 +81,11 @@ def articulated_body(model, data, q, v, tau, a):
             move_screw(below, own, x, position, rate, model.turn[b], model.slide[b])
         joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         start_inertia(window(model.inertia, 10 * b, 10), own, joint)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def accelerate_bodies(model, data, tau, a):
+    """The second half: joints are eliminated from the tips to the root, then accelerate."""
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
