@@ -12,7 +12,6 @@ from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.steps.stepper import Stepper
 
 NAMED = r"robot 'four_bar' has loops \('close'\): .* not computed with loops yet"
 
@@ -44,11 +43,9 @@ USES = {
     "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
     "linearize under wrenches": lambda r: r.linearize(*_STATE, wrenches={"rocker": np.zeros(6)}),
     "reactions of the simulator": lambda r: r.functions.reactions_in(("crank_joint",)),
-    "Stepper": Stepper,
-    "soft stops": lambda r: flexdyn_ros.simulate(r, 0.01, dt=1e-3, limits="spring"),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
-    "events with error control": lambda r: flexdyn_ros.simulate(r, 0.01, events=[lambda t, q, v: q[0]]),
+    "events of radau": lambda r: flexdyn_ros.simulate(r, 0.01, method="radau", events=[lambda t, q, v: q[0]]),
     "a prescribed motion": lambda r: flexdyn_ros.simulate(r, 0.01, prescribed={"crank_joint": lambda t: t}),
     "C": lambda r: export.c(r, "nowhere"),
     "CasADi": lambda r: export.casadi(r, "forward_dynamics"),
