@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -85,6 +86,12 @@ class Loops(Layer):
 
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._fast.project(q, v)
+
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        return self.closing.assemble(q, lock=held)
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        return self.closing.inverse_inertia(q)
 
     def motion(self, within: Motion) -> Motion:
         self.packed.provide_rows()
