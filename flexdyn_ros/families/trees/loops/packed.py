@@ -8,13 +8,15 @@ import numpy as np
 
 from flexdyn_ros.families.trees.layers import layer_header
 from flexdyn_ros.families.trees.loops.geometry import Geometry, Mount
-from flexdyn_ros.families.trees.loops.kernels import rows, steps
+from flexdyn_ros.families.trees.loops.kernels import rows, steps, traced
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.verbs.table import Table
 
 #: share of what the least pivot is at the neutral pose below which a pose is singular to steps
 _NEARLY = 1e-4
+#: share of the largest row below which one is nothing
+_NOTHING = 1e-9
 
 
 class PackedLoops:
@@ -50,8 +52,9 @@ class PackedLoops:
         #: the arrays of floats that kernels read and parameters change
         self.floats, self.numbers = base.floats, base.numbers
         self._inner = inner
+        within = {name: x for name, x in inner.items() if name != "respond"}
         #: the table of what is within, wrapped by the functions of the loops
-        self.wrapped = Table({**{name: x for name, x in inner.items() if name != "respond"}, **steps.functions}, inner, self._open)
+        self.wrapped = Table({**within, **steps.functions, **traced.functions}, inner, self._open)
 
     def close(self, rank: int, moves: np.ndarray, M: np.ndarray, J: np.ndarray) -> None:
         """Rank of the rows, marks (nv,) of what moves onto the loops, mass matrix and rows, at the neutral
@@ -59,14 +62,27 @@ class PackedLoops:
         sizes = np.sqrt(np.maximum(np.diag(M), 1e-300))
         self.header.put({rows.RANK: rank, rows.MOVES: moves.astype(np.int64), rows.SIZES: sizes})
         values = np.linalg.svd(J / sizes, compute_uv=False)
+        sizes_of_rows = np.linalg.norm(J / sizes, axis=1)
+        taken = np.flatnonzero(sizes_of_rows > _NOTHING * sizes_of_rows.max(initial=0.0))
+        # where only held coordinates could close the loops, none is
+        closes = np.linalg.matrix_rank((J / sizes)[:, moves]) == rank
+        held = ~moves if closes else np.zeros_like(moves)
+        self.header.put(
+            {
+                rows.TAKING: taken.size,
+                rows.TAKEN: taken,
+                rows.SHARES: 1.0 / sizes_of_rows[taken],
+                rows.HELD: np.concatenate([held, np.zeros_like(held)]).astype(np.int64),
+            }
+        )
         self.lost[1] = _NEARLY * (values[rank - 1] / values[0]) ** 2 if rank else 0.0
 
     def _open(self, names: tuple[str, ...]) -> None:
         """Write the address of what the functions of the layer call, compiled now if need be."""
-        if not steps.functions.keys().isdisjoint(names):
+        if not {*steps.functions, *traced.functions}.isdisjoint(names):
             self.provide_rows()
             self.lost[0] = 0.0
-            self._inner.provide("mass", "moved", "respond")
+            self._inner.provide("accelerate", "mass", "moved", "respond")
 
     def provide_rows(self) -> None:
         """The function that sees the loops."""

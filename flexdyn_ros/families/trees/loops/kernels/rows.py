@@ -26,10 +26,11 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, calle
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words of loops in a header: behind those of all other layers
-FIRST, LOOPS_HEADER = 48, 62
+FIRST, LOOPS_HEADER = 46, 64
 (
     COUNT,  # of loops
     ROWS,  # of all loops
@@ -45,6 +46,10 @@ FIRST, LOOPS_HEADER = 48, 62
     STEPS_WORK,  # numbers of work memory of its steps
     SEE,  # address of `see_all`
     LOST,  # how often rows were nearly fewer than at the neutral pose; the share of their pivots that says so
+    TAKING,  # of exports: how many rows they take, which, and forces along these of the size of others
+    TAKEN,
+    SHARES,
+    HELD,  # marks of coordinates that do not move onto the loops, then none of all coordinates
 ) = range(FIRST, LOOPS_HEADER)
 
 #: pivot of the product of rows relative to the largest that counts as zero
@@ -205,7 +210,7 @@ def write_rows(robot, work, data):
             data.J[r, j] = 0.0
         for i in range(12):
             share = row[LINE + i]
-            if share != 0.0:
+            if not holds(equal(share, 0.0)):
                 for j in range(nv):
                     data.J[r, j] += share * data.ends[i, j]
 
