@@ -435,9 +435,8 @@ class TreeFunctions(EntryFunctions):
         return None
 
     def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
-        if joints and self.is_constrained:
-            self.refuse("joint_reactions")
-        if any(layer.hides_reactions for layer in self.layers):
+        hidden = any(layer.hides_reactions for layer in self.layers)
+        if hidden and not (joints and self.is_constrained):
             return super().reactions_in(joints)
         from flexdyn_ros.families.trees.reactions import JointWrenches
 
@@ -473,7 +472,6 @@ class TreeFunctions(EntryFunctions):
         stations: Sequence[float] | np.ndarray | None,
     ) -> dict[str, Loads]:
         for layer in reversed(self.layers):
-            layer.refuse("loads")
             if (found := layer.loads_rows(rows, wrenches, stations)) is not None:
                 return found
         s = np.zeros(1) if self.bending is None else self.bending.stations(stations)
