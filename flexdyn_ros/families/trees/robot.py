@@ -271,10 +271,18 @@ class TreeFunctions(EntryFunctions):
     def is_constrained(self) -> bool:  # type: ignore[override]
         return any(layer.is_constraint for layer in self.layers)
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         for layer in self.layers:
-            q, v = layer.project(q, v)
+            q, v = layer.project(q, v, held)
         return q, v
+
+    def efforts_for(self, *state: Any) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.efforts_for(*state)) is not None:
+                return found
+        return super().efforts_for(*state)
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
         for layer in self.layers:

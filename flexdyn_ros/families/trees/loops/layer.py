@@ -90,8 +90,13 @@ class Loops(Layer):
         )
         vars(self).update({name: getattr(part, name) for part, names in parts for name in names})
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._fast.project(q, v)
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return self.closing.project(q, v, held) if held else self._fast.project(q, v)
+
+    def efforts_for(self, *state: Any) -> np.ndarray:
+        return self._forces.efforts_for(*state)
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
         return self.closing.assemble(q, lock=held)
