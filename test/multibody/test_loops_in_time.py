@@ -53,7 +53,7 @@ def test_loops_are_closed_after_every_step(name, method):
 @pytest.mark.parametrize("name", ["four_bar", "excavator"])
 @pytest.mark.parametrize("method", METHODS)
 def test_steps_converge_with_the_order_of_their_method(name, method):
-    """Under efforts, with servos of cylinders; against steps an eighth as long by the method of order four."""
+    """Under efforts, with servos of cylinders; against short steps by the method of order four."""
     robot, order = ROBOTS[name](), METHODS[method]
     q, v = start_of(robot, seed=2)
 
@@ -254,7 +254,7 @@ def test_a_motion_prescribed_for_a_joint_moves_the_mechanism(method):
     np.testing.assert_allclose(run["crank_joint"], [swing(t)[0] for t in run.t], atol=1e-6)
     assert np.abs(robot.loop_residual(run.q)).max() <= 1e-10
     for i in (3, 7):
-        x, speed, a = swing(run.t[i])
+        _, speed, a = swing(run.t[i])
         q, v = robot.project(robot.assemble(run.q[i], lock=("crank_joint",)), run.v[i], ("crank_joint",))
         v *= speed / v[0]
         moved = robot.forward_dynamics(q, v, prescribed={"crank_joint": a})
@@ -277,6 +277,9 @@ def test_a_start_keeps_what_is_prescribed():
 
 def test_motions_that_loops_do_not_allow_are_refused_by_name():
     robot = machines.four_bar()
-    both = {"crank_joint": lambda t: (machines.Q[0], 1.0, 0.0), "rocker_joint": lambda t: (machines.Q[2], 0.0, 0.0)}
+    both = {
+        "crank_joint": lambda t: (machines.Q[0], 1.0, 0.0),
+        "rocker_joint": lambda t: (machines.Q[2], 0.0, 0.0),
+    }
     with pytest.raises(StateError, match="loop 'close' opens at"):
         flexdyn_ros.simulate(robot, 0.1, prescribed=both)

@@ -101,6 +101,17 @@ def test_a_propped_beam_bears_three_eighths_of_its_weight_at_the_tip():
     np.testing.assert_allclose(np.abs(loads.moment[:, 1]), np.abs(moment), rtol=2e-3, atol=0.02)
 
 
+def test_wrenches_from_outside_count():
+    """A force on the rocker, and the same force by its own weight: what the ground gives differs by it."""
+    mechanism = four_bar()
+    q, still = mechanism.neutral(), np.zeros(3)
+    push = np.array([0.0, 3.0, 0.0, 5.0, 0.0, -7.0])
+    before, after = (mechanism.joint_reactions(q, still, still, w) for w in (None, {"rocker": push}))
+    ground = [before.names.index(name) for name in ("crank_joint", "rocker_joint")]
+    change = (after.force - before.force)[ground].sum(axis=0)
+    np.testing.assert_allclose(change, -push[3:], rtol=1e-9, atol=1e-9)
+
+
 def test_loads_of_rigid_links_are_the_reactions_in_their_joints():
     mechanism = four_bar()
     q, v = mechanism.project(machines.Q, machines.V)

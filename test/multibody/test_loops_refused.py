@@ -30,7 +30,8 @@ OPEN = {
 #: those that honour loops
 CLOSED = {
     "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
-    "inverse_dynamics", "joint_reactions", "linearize", "loads", "modes", "neutral", "random", "static_equilibrium",
+    "inverse_dynamics", "joint_reactions", "linearize", "loads", "modes", "neutral", "random",
+    "static_equilibrium",
 }  # fmt: skip
 _STATE = (machines.Q, np.zeros(3))
 REFUSED = {

@@ -28,7 +28,9 @@ def test_shut_valves_hold_the_machine_where_it_is(robot):
 @pytest.mark.parametrize("options", [{"dt": 1e-3}, {"dt": 1e-3, "method": "staggered"}, {"rtol": 1e-5}])
 @pytest.mark.filterwarnings("default::flexdyn_ros.errors.FlexdynWarning")
 def test_valves_move_it_with_closed_loops(robot, options):
-    run = flexdyn_ros.simulate(robot, 0.5, control=VALVES, sample=0.01 if "rtol" in options else None, **options)
+    run = flexdyn_ros.simulate(
+        robot, 0.5, control=VALVES, sample=0.01 if "rtol" in options else None, **options
+    )
     assert abs(run["arm_joint"][-1] - run["arm_joint"][0]) > 0.1
     assert np.abs(robot.loop_residual(run.q)).max() <= 1e-10
     assert np.abs(np.einsum("nij,nj->ni", robot.loop_jacobian(run.q), run.v)).max() <= 1e-9

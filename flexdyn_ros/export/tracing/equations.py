@@ -148,7 +148,15 @@ INNER: dict[str, tuple[str, ...]] = {
 
 
 #: verbs of robots with constraints that kernels compute
-_OF_CONSTRAINED = ("forward_dynamics", "mass_matrix", "bias_forces", "energy", "frames", "deflections", *INNER)
+_OF_CONSTRAINED = (
+    "forward_dynamics",
+    "mass_matrix",
+    "bias_forces",
+    "energy",
+    "frames",
+    "deflections",
+    *INNER,
+)
 
 
 class Equations:

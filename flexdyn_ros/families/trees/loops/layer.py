@@ -70,7 +70,9 @@ class Loops(Layer):
         if functions.is_loose:
             return
         found = closing.close()
-        self.packed.close(closing.rank, closing.moves(()), closing.open.mass_matrix(found.q), closing.loop_jacobian(found.q))
+        self.packed.close(
+            closing.rank, closing.moves(()), closing.open.mass_matrix(found.q), closing.loop_jacobian(found.q)
+        )
         functions.home = found.q
         if found.displaced:
             functions.warnings += (
@@ -114,17 +116,15 @@ class Loops(Layer):
 
     def motion(self, within: Motion) -> Motion:
         self.packed.provide_rows()
-        return replace(
-            within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed)
-        )
+        return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
 
     def remarks(self, v: np.ndarray) -> list[str]:
         if self.packed.lost[0] == 0.0:
             return []
         self.packed.lost[0] = 0.0
         return [
-            f"robot '{self.functions.description.name}' passed a pose in which its loops lose rank: the motion "
-            "beyond is one of several that they allow there"
+            f"robot '{self.functions.description.name}' passed a pose in which its loops lose rank: the "
+            "motion beyond is one of several that they allow there"
         ]
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:

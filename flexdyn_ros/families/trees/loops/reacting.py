@@ -84,13 +84,12 @@ class Reacting:
         M = robot.mass_matrix(state["q"])
         missed = np.einsum("nij,nj->ni", closure.J, state["a"]) + closure.bias
         none = np.zeros((*state["a"].shape, 1))
-        state["a"] = state["a"] + self._closing.factors(M, closure.J).solve(none, -missed[..., None])[0][..., 0]
+        state["a"] = (
+            state["a"] + self._closing.factors(M, closure.J).solve(none, -missed[..., None])[0][..., 0]
+        )
         given = flat_wrenches(rows, wrenches) or {}
         acting = {name: w.copy() for name, w in given.items()}
-        flat = {name: (state[name], state[name].shape[1]) for name in ("q", "v", "a")}
-        needed = robot.inverse_dynamics(
-            *(rows_with_wrenches(given, **flat).take(name) for name in ("q", "v", "a")), given or None
-        )[:, : f.nv]
+        needed = robot.inverse_dynamics(state["q"], state["v"], state["a"], given or None)[:, : f.nv]
         B, lam = robot.actuation_matrix(state["q"]), np.zeros(closure.residual.shape)
         chosen, nothing = chosen_actuators(f.robot, "all"), np.zeros((0, 0))
         if "tau" not in state:

@@ -98,7 +98,9 @@ class Room(NamedTuple):
 @kernel(forceinline=True)
 def room_numbers(loops, m, nq, nv):
     """Numbers of a `Room`."""
-    return loops * (MOTION + ACCELERATION) + ROW + 12 * nv + 2 * nv * nv + m * (2 * nv + 2 * m + 6) + 4 * nv + nq
+    return (
+        loops * (MOTION + ACCELERATION) + ROW + 12 * nv + 2 * nv * nv + m * (2 * nv + 2 * m + 6) + 4 * nv + nq
+    )
 
 
 @kernel(forceinline=True)
@@ -320,5 +322,3 @@ def push_rows(data, rank):
             s += data.W[r, j] * data.lam[r]
         data.change[j] = s
     backwards(data.L, nv, data.change)
-
-

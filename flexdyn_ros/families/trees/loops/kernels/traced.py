@@ -39,7 +39,7 @@ ROUNDS, MU, CLOSINGS = 3, 1e-8, 2
 
 @kernel
 def iterate(data, n):
-    """Solve G lam = c by rounds, G (n, n) and c (n,) at the beginning of data.G and data.left; lam likewise."""
+    """Solve G lam = c by rounds; G (n, n), c and lam (n,) begin where data.G, data.left and data.lam do."""
     m = data.lam.shape[0]
     G = window(data.G.reshape(m * m), 0, n * n).reshape(n, n)
     F = window(data.F.reshape(m * m), 0, n * n).reshape(n, n)
