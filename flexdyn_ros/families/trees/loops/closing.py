@@ -19,7 +19,8 @@ from flexdyn_ros.errors import (
 )
 from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
-from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops
+from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry
+from flexdyn_ros.families.trees.loops.placing import placed_loops
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.verbs import Robot

@@ -13,7 +13,7 @@ from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
 from flexdyn_ros.families.trees.loops.forces import Forces
-from flexdyn_ros.families.trees.loops.geometry import placed_loops, stations_of
+from flexdyn_ros.families.trees.loops.placing import placed_loops, stations_of
 from flexdyn_ros.families.trees.loops.packed import PackedLoops
 from flexdyn_ros.families.trees.loops.reacting import Reacting
 from flexdyn_ros.families.trees.loops.vicinity import Vicinity
@@ -61,7 +61,7 @@ class Loops(Layer):
         super().__init__(functions)
         inner = functions.like(layers=functions.made_with, bare=functions.bare)
         self.closing = closing = Closing(functions, inner)
-        self.packed = PackedLoops(functions.packed, functions.tree, closing.geometry, functions.table)
+        self.packed = PackedLoops(functions.packed, functions.tree, closing.geometry.loops, functions.table)
         functions.packed, functions.table = self.packed, self.packed.wrapped
         functions.address = self.packed.address
         self._forces = Forces(closing)

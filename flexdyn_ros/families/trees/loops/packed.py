@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.families.trees.layers import layer_header
-from flexdyn_ros.families.trees.loops.geometry import Geometry, Mount
 from flexdyn_ros.families.trees.loops.kernels import rows, steps, traced
+from flexdyn_ros.families.trees.loops.placing import Mount, PlacedLoop
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.verbs.table import Table
@@ -25,18 +26,22 @@ class PackedLoops:
     The header begins as that of the tree, so that the functions of all layers take the address.
     """
 
-    def __init__(self, base: Any, tree: RigidTree, geometry: Geometry, inner: Table) -> None:
+    def __init__(self, base: Any, tree: RigidTree, loops: Sequence[PlacedLoop], inner: Table) -> None:
         self.header = layer_header(base, tree)
         self.address = self.header.address
-        ends = [mount for loop in geometry.loops for mount in (loop.base, loop.end)]
+        ends = [mount for loop in loops for mount in (loop.base, loop.end)]
         m = tree.model
+        #: kind of each row, and the number of its loop
+        self.kinds = np.array([kind for loop in loops for kind in loop.rows], dtype=np.int64)
+        self.loop_of = np.array([i for i, loop in enumerate(loops) for _ in loop.rows], dtype=np.int64)
+        lengths = np.array([loops[i].record.length or 0.0 for i in self.loop_of])
         self.header.put(
             {
-                rows.COUNT: len(geometry.loops),
-                rows.ROWS: geometry.kinds.size,
-                rows.KINDS: geometry.kinds,
-                rows.LOOP_OF: geometry.loop_of,
-                rows.LENGTHS: np.ascontiguousarray(geometry.lengths),
+                rows.COUNT: len(loops),
+                rows.ROWS: self.kinds.size,
+                rows.KINDS: self.kinds,
+                rows.LOOP_OF: self.loop_of,
+                rows.LENGTHS: lengths,
                 rows.NODES: np.array([x.node for x in ends], dtype=np.int64),
                 rows.PLACEMENTS: np.array([_in_node(x, tree).flat() for x in ends]),
                 rows.INNER: inner,
@@ -48,7 +53,7 @@ class PackedLoops:
         self.lost = np.zeros(2)
         self.header.put({rows.LOST: self.lost})
         #: numbers of memory that a call takes
-        self.room = int(rows.room_numbers(len(geometry.loops), geometry.kinds.size, m.nq, m.nv))
+        self.room = int(rows.room_numbers(len(loops), self.kinds.size, m.nq, m.nv))
         #: the arrays of floats that kernels read and parameters change
         self.floats, self.numbers = base.floats, base.numbers
         self._inner = inner
