@@ -19,7 +19,8 @@ from flexdyn_ros.errors import (
 )
 from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
-from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops
+from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry
+from flexdyn_ros.families.trees.loops.placing import placed_loops
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.verbs import Robot
@@ -28,6 +29,8 @@ from flexdyn_ros.robot.verbs import Robot
 OPEN = 1e-6
 #: share of singular values below which one is zero, of J M^-1/2 at the neutral pose
 _RANK = 1e-9
+#: share of what a coordinate yields without loops below which they hold it
+_HELD = 1e-9
 #: draws of `random` until one can be closed
 _DRAWS = 50
 #: kinds of coordinates that assembly moves: not those of links that deform, motors and hubs
@@ -215,28 +218,45 @@ class Closing:
                 continue
         raise ConvergenceError(f"none of {_DRAWS} random poses could be closed; use assemble(q0)")
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,) and v (nv,) on the loops: the nearest closed pose, then the change of v of least kinetic
-        energy, which is that of a perfectly plastic closure.
+        energy, which is that of a perfectly plastic closure. Positions and speeds of the coordinates named in
+        `lock` stay.
 
         Raises
         ------
-        DimensionError, StateError, ConvergenceError
+        DimensionError, UnknownNameError, ConvergenceError
+        StateError
+            If the loops do not allow the speeds of locked coordinates.
         """
         rows = Rows({"q": (q, self.functions.nq), "v": (v, self.functions.nv)})
         if rows.shape:
             raise DimensionError(f"project takes single states, got a batch of shape {rows.shape}")
         self.at(rows)
-        return self.onto_loops(rows.take("q")[0].copy(), rows.take("v")[0].copy())
-
-    def onto_loops(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`project` of a state that is good."""
-        q = self.closed(q, self.moves(()))
+        q, v = self.closed(rows.take("q")[0].copy(), self.moves(lock)), rows.take("v")[0].copy()
+        held = np.isin(self.functions.v_names, [lock] if isinstance(lock, str) else list(lock))
         J = self.geometry.at(q[None], v[None]).J
-        factors = self.factors(self.open.mass_matrix(q)[None], J)
+        M = np.where(held | held[:, None], np.eye(v.size), self.open.mass_matrix(q))
+        factors = self.factors(M[None], np.where(held, 0.0, J))
         # M (v_new - v) = J' lam, J v_new = 0
         change, _ = factors.solve(np.zeros((1, v.size, 1)), -(J @ v[None, :, None]))
-        return q, v + change[0, :, 0]
+        v = v + change[0, :, 0]
+        if held.any():
+            self.refuse_open(self.geometry.at(q[None], v[None]), v[None], (), OPEN)
+        return q, v
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        """M^-1 - M^-1 J' (J M^-1 J')^+ J M^-1 (nv, nv) at one q (nq,): 0 where loops hold a coordinate."""
+        J = self.geometry.at(q[None], np.zeros((1, self.functions.nv))).J
+        factors = self.factors(self.open.mass_matrix(q)[None], J)
+        unit = np.eye(self.functions.nv)[None]
+        alone = np.diagonal(factors.free(unit)[0])
+        found = factors.solve(unit, np.zeros((1, *J.shape[1:])))[0][0]
+        held = np.diagonal(found) < _HELD * alone
+        found[held], found[:, held] = 0.0, 0.0
+        return np.asarray(found)
 
     def factors(self, M: np.ndarray, J: np.ndarray) -> Constrained:
         """The factors of M and of the loops; SingularityError where M is not positive definite."""
