@@ -13,8 +13,8 @@ from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
 from flexdyn_ros.families.trees.loops.forces import Forces
-from flexdyn_ros.families.trees.loops.placing import placed_loops, stations_of
 from flexdyn_ros.families.trees.loops.packed import PackedLoops
+from flexdyn_ros.families.trees.loops.placing import placed_loops, stations_of
 from flexdyn_ros.families.trees.loops.reacting import Reacting
 from flexdyn_ros.families.trees.loops.vicinity import Vicinity
 from flexdyn_ros.families.trees.rigid.model import RigidTree

@@ -38,7 +38,7 @@ from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import parts
-from .dense import call_dense, dense_size
+from .dense import call_dense, dense_size, room
 from .inertias import ADDED, added_at, gather_inertias
 from .views import (
     COUNT,
@@ -243,12 +243,18 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
 
 @callback(motion.respond.signature)
 def respond(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/verbs/table.py: one more answer of the tree, by the factors that `solve_rows` left."""
+    """See numerics/verbs/table.py: one more answer of the tree, by the factors that `accelerate` left."""
     head = header_of(robot_of(robot))
     nv, m = head[views.NV], most_rows(head)
     _, _, _, vectors, _, rest = own_work(head, work)
     f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
     more, answer, (kept, count) = floats_at(force, nv), floats_at(a, nv), answer_of_tree(head, rest)
+    if head[DENSE] != 0:
+        for k in range(nv):
+            answer[k] = more[k]
+        # `accelerate` left the factor of the mass matrix
+        cholesky_solve(room(head, work)[0], nv, answer)
+        return 0
     for k in range(nv):
         trial[k] = f[k] + more[k]
         answer[k] = kept[k]
