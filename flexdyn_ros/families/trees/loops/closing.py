@@ -83,15 +83,15 @@ class Closing:
         if self._start or self._locked:
             (record,) = self.description.extras["assembly"]
             place = self.description.place(record, "assembly")
-        for what, names in (("start", self._start), ("lock", self._locked)):
+        places = self._start_places()
+        for what, names, known in (("start", self._start, places), ("lock", self._locked, f.v_names)):
             for name in names:
-                if name not in f.v_names:
-                    place.fail(f"there is no coordinate '{name}'", what, name, ", ".join(f.v_names))  # type: ignore[union-attr]
+                if name not in known:
+                    place.fail(f"there is no coordinate '{name}'", what, name, ", ".join(known))  # type: ignore[union-attr]
         for name, value in self._start.items():
-            i = f.coordinates[f.v_names.index(name)].q_index
-            if i < 0:
+            if places[name] < 0:
                 place.fail(f"'{name}' is a turn, without a number", "start", name, "another coordinate")  # type: ignore[union-attr]
-            q0[i] = value
+            q0[places[name]] = value
         found = close_from_near(self.geometry, q0, self.moves(self._locked))
         loop = self.geometry.loops[found.loop].record
         if not found.is_closed:
@@ -110,6 +110,15 @@ class Closing:
                 loop.axis or loop.end_rpy,
                 "another direction, or another <assembly start=...>",
             )
+        return found
+
+    def _start_places(self) -> dict[str, int]:
+        """Index in q by the name of a coordinate, -1 for turns without a number. Positions of free bodies have
+        names of their own in q; those of their quaternion are turns."""
+        f = self.functions
+        found = {c.name: c.q_index for c in f.coordinates}
+        for i, name in enumerate(f.q_names):
+            found.setdefault(name, -1 if name.rpartition("/")[2] in ("qx", "qy", "qz", "qw") else i)
         return found
 
     def _count_rows(self, q: np.ndarray) -> None:
