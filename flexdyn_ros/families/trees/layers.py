@@ -70,8 +70,6 @@ class Layer:
     contacts: Contacts | None = None
     #: `project` moves states
     is_constraint = False
-    #: steps in time have compiled functions
-    has_steps = True
 
     # ---- before the tree is there ----
 

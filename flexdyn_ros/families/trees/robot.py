@@ -201,8 +201,8 @@ class TreeFunctions(EntryFunctions):
         return () if self.bending is None else self.bending.tips
 
     def motion(self) -> Motion | None:
-        """What fixed compiled steps need; None with layers that have none."""
-        return self.motion_within(None) if all(layer.has_steps for layer in self.layers) else None
+        """What fixed compiled steps need."""
+        return self.motion_within(None)
 
     def motion_within(self, outer: Layer | None) -> Motion:
         """What they need of the tree and the layers within one of them; None: all."""

@@ -207,8 +207,8 @@ class PackedElements:
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
-        self._header = layer_header(base, tree)
-        self.address = self._header.address
+        self.header = layer_header(base, tree)
+        self.address = self.header.address
         self._heavy = any(element.inertia is not None for element in elements)
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         words = {
@@ -220,7 +220,7 @@ class PackedElements:
             layout.INNER: inner,
             layout.GIVEN: given[0] if given else -1,
         }
-        self._header.put(words)
+        self.header.put(words)
         #: rows of the elements, as kernels see them
         self.table = table
         self._own = {**verbs.layer, **steps.layer}
@@ -249,7 +249,7 @@ class PackedElements:
     def open(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
         if "slopes" in names:
-            self._header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
+            self.header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
         if {*names} & {"inverse_on_lanes", "forward_on_lanes"}:
             self.provide_laws("lanes", layout.LAW_ON_LANES, layout.INERTIA_ON_LANES)
@@ -262,7 +262,7 @@ class PackedElements:
         words = {layout.OBSERVE: layout.observe_all}
         if self._heavy:
             words |= {layout.WEIGH: parts.weigh_all, layout.MASS_ROWS: parts.find_mass_rows}
-        self._header.put(words)
+        self.header.put(words)
 
     def provide_laws(self, number_type: str, law: int, inertia: int) -> None:
         """Write the addresses of laws and inertias for a number type into columns of the table."""
@@ -274,13 +274,13 @@ class PackedElements:
     def take_steps(self, size: int) -> int:
         """Numbers of work memory of steps, those of the tree alone take `size`."""
         heavy = sum(element.inertia is not None for element in self._elements)
-        self._header.put({layout.STEPS_WORK: size})
+        self.header.put({layout.STEPS_WORK: size})
         return steps.elements_steps_size(size, len(self._elements), heavy, self._nv)
 
     def provide_rows(self) -> None:
         """The function of rows of the small system, which only steps and elements with mass need."""
-        self._header.put({layout.SOLVE: steps.solve_rows})
+        self.header.put({layout.SOLVE: steps.solve_rows})
 
     def keep_work(self, numbers: int) -> None:
         """Have memory for forward dynamics of single states."""
-        self._header.put({layout.WORK: np.zeros(numbers)})
+        self.header.put({layout.WORK: np.zeros(numbers)})

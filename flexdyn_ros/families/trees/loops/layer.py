@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
 from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.geometry import placed_loops, stations_of
+from flexdyn_ros.families.trees.loops.packed import PackedLoops
 from flexdyn_ros.families.trees.loops.vicinity import Vicinity
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.robot.motion import Motion
 
 #: methods of a robot by the part that has them
 _OF_CLOSING = ("mobility", "loops", "loop_residual", "loop_jacobian", "assemble", "project", "random")
@@ -39,7 +42,6 @@ class Loops(Layer):
     """
 
     hides_reactions = by_mass_matrix = is_constraint = True
-    has_steps = False
     offers = (*_OF_CLOSING, *_OF_FORCES, *_OF_VICINITY, *_OF_THE_OPEN_TREE)
 
     @staticmethod
@@ -54,11 +56,15 @@ class Loops(Layer):
         super().__init__(functions)
         inner = functions.like(layers=functions.made_with, bare=functions.bare)
         self.closing = closing = Closing(functions, inner)
+        self.packed = PackedLoops(functions.packed, functions.tree, closing.geometry, functions.table)
+        functions.packed, functions.table = self.packed, self.packed.wrapped
+        functions.address = self.packed.address
         self._forces = Forces(closing)
-        self._fast = FastPaths(self._forces)
+        self._fast = FastPaths(self._forces, self.packed)
         if functions.is_loose:
             return
         found = closing.close()
+        self.packed.close(closing.rank, closing.moves(()), closing.open.mass_matrix(found.q))
         functions.home = found.q
         if found.displaced:
             functions.warnings += (
@@ -79,6 +85,12 @@ class Loops(Layer):
 
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._fast.project(q, v)
+
+    def motion(self, within: Motion) -> Motion:
+        self.packed.provide_rows()
+        return replace(
+            within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed)
+        )
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         return self._fast.stage_dynamics(*state, **more)
