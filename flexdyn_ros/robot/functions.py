@@ -220,8 +220,8 @@ class FamilyFunctions(ABC):
         step."""
         return self.robot.forward_dynamics(*state, **more)
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""
         return []
 
     def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The included delta robot against its closed forms: Clavel's kinematics, virtual work, forces of its rods."""
+"""The included delta robot against closed forms: Clavel's kinematics, virtual work, forces of its rods."""
 
 from __future__ import annotations
 
@@ -180,7 +180,9 @@ def test_it_keeps_its_energy(delta):
 
     rate = np.array([0.4, -0.9, 0.0])
     v = np.concatenate([jacobian(p, q[:3]) @ rate, np.zeros(3), rate])
-    run = flexdyn_ros.simulate(free, 10.0, q, v, control=flexdyn_ros.continuous(springs), rtol=1e-10, sample=0.05)
+    run = flexdyn_ros.simulate(
+        free, 10.0, q, v, control=flexdyn_ros.continuous(springs), rtol=1e-10, sample=0.05
+    )
     stored = 0.5 * stiffness * ((run.q[:, :3] - rest) ** 2).sum(axis=1)
     energy = np.array([sum(free.energy(x, y)[:2]) for x, y in zip(run.q, run.v, strict=True)])
     kinetic = np.array([free.energy(x, y)[0] for x, y in zip(run.q, run.v, strict=True)])

@@ -18,6 +18,7 @@ from flexdyn_ros.errors import (
     UnsupportedError,
 )
 from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
+from flexdyn_ros.families.trees.loops.branches import FAR, follow, nearest_of, pose_text
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
 from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
@@ -59,6 +60,8 @@ class Closing:
         stated: Any = next(iter(self.description.extras.get("assembly", ())), None)
         self._start = {} if stated is None else stated.values
         self._locked: tuple[str, ...] = () if stated is None else stated.lock
+        #: largest change of a coordinate by `assemble` and `project` [rad, m], None for any
+        self.maximum_change: float | None = None if stated is None else stated.maximum_change
 
     def close(self) -> Assembled:
         """Close the loops at the neutral pose, and count their rows there."""
@@ -113,8 +116,10 @@ class Closing:
         return found
 
     def _start_places(self) -> dict[str, int]:
-        """Index in q by the name of a coordinate, -1 for turns without a number. Positions of free bodies have
-        names of their own in q; those of their quaternion are turns."""
+        """Index in q by the name of a coordinate, -1 for turns without a number.
+
+        Positions of free bodies have names of their own in q; those of their quaternion are turns.
+        """
         f = self.functions
         found = {c.name: c.q_index for c in f.coordinates}
         for i, name in enumerate(f.q_names):
@@ -194,11 +199,16 @@ class Closing:
             raise DimensionError(f"assemble takes single poses, got a batch of shape {rows.shape}")
         start = rows.take("q0")[0].copy()
         self.functions.check({"q": start[None]})
-        return self.closed(start, self.moves(lock, free))
+        found = self.closed(start, self.moves(lock, free))
+        self._refuse_far(start, found)
+        return found
 
-    def closed(self, q0: np.ndarray, moves: np.ndarray) -> np.ndarray:
-        """The closed pose nearest to q0 (nq,); ConvergenceError where there is none."""
+    def closed(self, q0: np.ndarray, moves: np.ndarray, *, any_branch: bool = False) -> np.ndarray:
+        """The closed pose nearest to q0 (nq,), in its branch; ConvergenceError where there is none."""
         found = close_loops(self.geometry, q0, moves)
+        gap = np.abs(self.geometry.to_assemble(q0)[0]).max(initial=0.0)
+        if gap > FAR and not any_branch and any(loop.record.branch == "near" for loop in self.geometry.loops):
+            found = self._in_branch(q0, moves, found)
         name = self.geometry.loops[found.loop].record.name
         if not found.is_closed:
             raise ConvergenceError(
@@ -214,12 +224,42 @@ class Closing:
             )
         return found.q
 
+    def _in_branch(self, q0: np.ndarray, moves: np.ndarray, other: Assembled) -> Assembled:
+        """The closed pose in the branch of q0; `other` is what closes without regard to it."""
+        names = self.functions.q_names
+        driven = np.array([c.actuated for c in self.functions.coordinates], dtype=bool)
+        followed = follow(self.geometry, q0, moves, ~driven, self.rank)
+        if not followed.lost:
+            return nearest_of(self.geometry, q0, moves, followed.q)
+        if not other.is_closed:
+            return other
+        raise ConvergenceError(
+            f"the loops close in another branch only: {followed.lost}. Start: {pose_text(names, q0)}. "
+            f'Closed: {pose_text(names, other.q)}. Expected a nearer start, or branch="any" in <loop>',
+            other.residual,
+            other.iterations,
+        )
+
+    def _refuse_far(self, q0: np.ndarray, q: np.ndarray) -> None:
+        """ConvergenceError where a coordinate changes by more than `maximum_change`."""
+        if self.maximum_change is None:
+            return
+        change = np.abs(self.open.difference(q0, q))
+        i = int(np.argmax(change))
+        if change[i] > self.maximum_change:
+            names = self.functions.q_names
+            raise ConvergenceError(
+                f"closing the loops changes '{self.functions.v_names[i]}' by {change[i]:.4g}, more than "
+                f"maximum_change = {self.maximum_change:g}. Start: {pose_text(names, q0)}. Closed: "
+                f"{pose_text(names, q)}. Expected a nearer start"
+            )
+
     def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
         """A random pose that is closed, from draws of the open tree."""
         rng, moves = np.random.default_rng() if rng is None else rng, self.moves(())
         for _ in range(_DRAWS):
             try:
-                return self.closed(self._inner.random(rng), moves)
+                return self.closed(self._inner.random(rng), moves, any_branch=True)
             except ConvergenceError:
                 continue
         raise ConvergenceError(f"none of {_DRAWS} random poses could be closed; use assemble(q0)")
@@ -240,7 +280,8 @@ class Closing:
 
     def onto_loops(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """`project` of a state that is good."""
-        q = self.closed(q, self.moves(()))
+        start, q = q, self.closed(q, self.moves(()))
+        self._refuse_far(start, q)
         J = self.geometry.at(q[None], v[None]).J
         factors = self.factors(self.open.mass_matrix(q)[None], J)
         # M (v_new - v) = J' lam, J v_new = 0

@@ -11,6 +11,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
+from flexdyn_ros.families.trees.loops.dead_centres import DeadCentres
 from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.geometry import placed_loops, stations_of
 from flexdyn_ros.families.trees.loops.packed import PackedLoops
@@ -88,12 +89,13 @@ class Loops(Layer):
 
     def motion(self, within: Motion) -> Motion:
         self.packed.provide_rows()
-        return replace(
-            within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed)
-        )
+        return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         return self._fast.stage_dynamics(*state, **more)
+
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        return DeadCentres(self.closing).remarks(q, t)
 
     def refuse(self, verb: str) -> None:
         raise self.closing.unsupported(verb)
