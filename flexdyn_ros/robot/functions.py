@@ -215,6 +215,16 @@ class FamilyFunctions(ABC):
         """A state (nq,), (nv,) after a step, moved onto what constrains the robot."""
         return q, v
 
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        """The q (nq,) nearest to a pose that meets what constrains the robot, coordinates of those names
+        held; ConvergenceError where there is none."""
+        return q
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        """Accelerations (nv, nv) that unit forces make at one q (nq,): M^-1, with constraints what they leave
+        of that."""
+        return np.linalg.inv(self.robot.mass_matrix(q))
+
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
         """`forward_dynamics` of states within a step, which may lie off constraints by the error of the
         step."""

@@ -203,7 +203,7 @@ def make_plan(asked: SimpleNamespace) -> Plan:
             _refuse_other_place(robot, followed.q_index, q0, still[0], t0)
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if robot.functions.is_constrained:
-        q, v, moved = onto_constraints(robot, q, v)
+        q, v, _, moved = onto_constraints(robot, q, v)
         if moved:
             warnings.warn(moved, FlexdynWarning, 4)
     if held is not None:

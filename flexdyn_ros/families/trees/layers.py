@@ -138,6 +138,14 @@ class Layer:
         """See `FamilyFunctions.project`."""
         return q, v
 
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        """See `FamilyFunctions.closed`."""
+        return q
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray | None:
+        """See `FamilyFunctions.inverse_inertia`; None: as that of the robot."""
+        return None
+
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         """See `FamilyFunctions.stage_dynamics`; None: as that of the robot."""
         return None

@@ -276,6 +276,17 @@ class TreeFunctions(EntryFunctions):
             q, v = layer.project(q, v)
         return q, v
 
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        for layer in self.layers:
+            q = layer.closed(q, held)
+        return q
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.inverse_inertia(q)) is not None:
+                return found
+        return super().inverse_inertia(q)
+
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
         for layer in reversed(self.layers):
             if (found := layer.stage_dynamics(*state, **more)) is not None:

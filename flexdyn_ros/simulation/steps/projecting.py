@@ -15,11 +15,12 @@ _NOTHING = 1e-6
 
 
 class Projected(NamedTuple):
-    """A state q (nq,), v (nv,) that meets the constraints, and a sentence that says how far it is from the one
-    that was given, empty where that is not worth a word."""
+    """A state q (nq,), v (nv,) that meets the constraints; how far its coordinates are from those that were
+    given [rad, m], and a sentence that says so, empty where that is not worth a word."""
 
     q: np.ndarray
     v: np.ndarray
+    moved: float
     text: str
 
 
@@ -33,7 +34,7 @@ def onto_constraints(robot: Robot, q: np.ndarray, v: np.ndarray, what: str = "th
         If none is found from there.
     """
     if not robot.functions.is_constrained:
-        return Projected(q, v, "")
+        return Projected(q, v, 0.0, "")
     place, speed = robot.functions.project(q, v)
     moved = float(np.abs(robot.difference(q, place)).max(initial=0.0))
     changed = float(np.abs(speed - v).max(initial=0.0))
@@ -43,4 +44,4 @@ def onto_constraints(robot: Robot, q: np.ndarray, v: np.ndarray, what: str = "th
             f"{what} is moved onto the constraints of robot '{robot.name}': coordinates by up to "
             f"{moved:.3g} rad (m), velocities by up to {changed:.3g} rad/s (m/s)"
         )
-    return Projected(place, speed, text)
+    return Projected(place, speed, moved, text)

@@ -288,7 +288,7 @@ class Stepper:
         new_q = w["q"].copy() if q is None else finite_vector(q, "q", robot.nq)
         new_v = w["v"].copy() if v is None else finite_vector(v, "v", robot.nv)
         new_q = robot.integrate(new_q, np.zeros(robot.nv), 0.0)
-        new_q, new_v, self.moved = onto_constraints(robot, new_q, new_v, "the state")
+        new_q, new_v, _, self.moved = onto_constraints(robot, new_q, new_v, "the state")
         w["q"][:], w["v"][:] = new_q, new_v
         self._t0, self.steps = (self.t if t is None else check_clock(t, 0.0, self.dt)), 0
         w["account"][:] = 0.0

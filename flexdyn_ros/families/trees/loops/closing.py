@@ -29,6 +29,8 @@ from flexdyn_ros.robot.verbs import Robot
 OPEN = 1e-6
 #: share of singular values below which one is zero, of J M^-1/2 at the neutral pose
 _RANK = 1e-9
+#: share of what a coordinate yields without loops below which they hold it
+_HELD = 1e-9
 #: draws of `random` until one can be closed
 _DRAWS = 50
 #: kinds of coordinates that assembly moves: not those of links that deform, motors and hubs
@@ -287,6 +289,17 @@ class Closing:
         # M (v_new - v) = J' lam, J v_new = 0
         change, _ = factors.solve(np.zeros((1, v.size, 1)), -(J @ v[None, :, None]))
         return q, v + change[0, :, 0]
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        """M^-1 - M^-1 J' (J M^-1 J')^+ J M^-1 (nv, nv) at one q (nq,): 0 where loops hold a coordinate."""
+        J = self.geometry.at(q[None], np.zeros((1, self.functions.nv))).J
+        factors = self.factors(self.open.mass_matrix(q)[None], J)
+        unit = np.eye(self.functions.nv)[None]
+        alone = np.diagonal(factors.free(unit)[0])
+        found = factors.solve(unit, np.zeros((1, *J.shape[1:])))[0][0]
+        held = np.diagonal(found) < _HELD * alone
+        found[held], found[:, held] = 0.0, 0.0
+        return np.asarray(found)
 
     def factors(self, M: np.ndarray, J: np.ndarray) -> Constrained:
         """The factors of M and of the loops; SingularityError where M is not positive definite."""

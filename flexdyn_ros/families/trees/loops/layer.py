@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,7 +66,7 @@ class Loops(Layer):
         if functions.is_loose:
             return
         found = closing.close()
-        self.packed.close(closing.rank, closing.moves(()), closing.open.mass_matrix(found.q))
+        self.packed.close(closing.rank, closing.moves(()), closing.open.mass_matrix(found.q), closing.loop_jacobian(found.q))
         functions.home = found.q
         if found.displaced:
             functions.warnings += (
@@ -87,9 +88,24 @@ class Loops(Layer):
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self._fast.project(q, v)
 
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        return self.closing.assemble(q, lock=held)
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        return self.closing.inverse_inertia(q)
+
     def motion(self, within: Motion) -> Motion:
         self.packed.provide_rows()
         return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
+
+    def remarks(self, v: np.ndarray) -> list[str]:
+        if self.packed.lost[0] == 0.0:
+            return []
+        self.packed.lost[0] = 0.0
+        return [
+            f"robot '{self.functions.description.name}' passed a pose in which its loops lose rank: the motion "
+            "beyond is one of several that they allow there"
+        ]
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         return self._fast.stage_dynamics(*state, **more)

@@ -13,6 +13,9 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.verbs.table import Table
 
+#: share of what the least pivot is at the neutral pose below which a pose is singular to steps
+_NEARLY = 1e-4
+
 
 class PackedLoops:
     """Keeps the memory of loops around what is packed in `base` alive.
@@ -39,8 +42,8 @@ class PackedLoops:
                 rows.SIZES: np.ones(m.nv),
             }
         )
-        #: times that rows were fewer than at the neutral pose
-        self.lost = np.zeros(1)
+        #: times that rows were nearly fewer than at the neutral pose, and the share of pivots that says so
+        self.lost = np.zeros(2)
         self.header.put({rows.LOST: self.lost})
         #: numbers of memory that a call takes
         self.room = int(rows.room_numbers(len(geometry.loops), geometry.kinds.size, m.nq, m.nv))
@@ -50,16 +53,19 @@ class PackedLoops:
         #: the table of what is within, wrapped by the functions of the loops
         self.wrapped = Table({**{name: x for name, x in inner.items() if name != "respond"}, **steps.functions}, inner, self._open)
 
-    def close(self, rank: int, moves: np.ndarray, M: np.ndarray) -> None:
-        """Rank of the rows, marks (nv,) of what moves onto the loops, and the mass matrix, at the neutral
+    def close(self, rank: int, moves: np.ndarray, M: np.ndarray, J: np.ndarray) -> None:
+        """Rank of the rows, marks (nv,) of what moves onto the loops, mass matrix and rows, at the neutral
         pose."""
         sizes = np.sqrt(np.maximum(np.diag(M), 1e-300))
         self.header.put({rows.RANK: rank, rows.MOVES: moves.astype(np.int64), rows.SIZES: sizes})
+        values = np.linalg.svd(J / sizes, compute_uv=False)
+        self.lost[1] = _NEARLY * (values[rank - 1] / values[0]) ** 2 if rank else 0.0
 
     def _open(self, names: tuple[str, ...]) -> None:
         """Write the address of what the functions of the layer call, compiled now if need be."""
         if not steps.functions.keys().isdisjoint(names):
             self.provide_rows()
+            self.lost[0] = 0.0
             self._inner.provide("mass", "moved", "respond")
 
     def provide_rows(self) -> None:

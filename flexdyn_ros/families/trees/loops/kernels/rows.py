@@ -44,7 +44,7 @@ FIRST, LOOPS_HEADER = 48, 62
     INNER,  # the table of what is within
     STEPS_WORK,  # numbers of work memory of its steps
     SEE,  # address of `see_all`
-    LOST,  # an array of one number: how often rows were fewer than at the neutral pose
+    LOST,  # how often rows were nearly fewer than at the neutral pose; the share of their pivots that says so
 ) = range(FIRST, LOOPS_HEADER)
 
 #: pivot of the product of rows relative to the largest that counts as zero

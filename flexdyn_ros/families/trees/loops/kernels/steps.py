@@ -64,11 +64,14 @@ def rows_by_size(data, sizes, m, nv):
     return independent_rows(data.G, m, data.F, data.left, data.order)
 
 
-@kernel(forceinline=True)
-def note_rank(head, rank):
-    """Count poses in which rows lose rank."""
-    if rank < head[RANK]:
-        floats_at(head[LOST], 1)[0] += 1.0
+@kernel
+def least_pivot(data, rank):
+    """The last pivot of `rows_by_size` relative to the first."""
+    if rank == 0:
+        return 0.0
+    first, last = int(data.order[0]), int(data.order[rank - 1])
+    share = data.F[last, rank - 1] / data.F[first, 0]
+    return share * share
 
 
 @callback(motion.accelerate.signature)
@@ -80,8 +83,9 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     data, sizes = room_at(head, room), floats_at(head[SIZES], nv)
     efforts, result = floats_at(force, nv), floats_at(a, nv)
     see_loops(address, work, floats_at(q, head[views.NQ]), floats_at(v, nv), room, 1)
-    rank = rows_by_size(data, sizes, m, nv)
-    note_rank(head, rank)
+    rank, lost = rows_by_size(data, sizes, m, nv), floats_at(head[LOST], 2)
+    if rank < head[RANK] or least_pivot(data, rank) < lost[1]:
+        lost[0] += 1.0
     function, respond = inner_function(head, motion.ACCELERATE), inner_function(head, motion.RESPOND)
     trial, answer = data.x, data.change
     for j in range(nv):
@@ -171,7 +175,6 @@ def constrain(robot, work, q, v):
     if (done or shifted) and not factor_metric(data, ints_at(head[MOVES], nv), 0):
         return FAR
     rank = factor_rows(data)
-    note_rank(head, rank)
     for r in range(head[ROWS]):
         s = 0.0
         for j in range(nv):
