@@ -12,8 +12,9 @@ from flexdyn_ros.families.trees.loops.geometry import Geometry
 
 #: gap from which loops are closed little by little [m, rad], in how many parts
 FAR, _PARTS = 0.1, 10
-#: iterations of a part, step at which they end, largest of a part [rad, m]
-_ITERATIONS, _CLOSE, _LARGEST = 40, 1e-12, 1.5
+#: iterations of a part, step at which the last one ends and the others, largest of a part [rad, m]; where rows
+#: depend on each other, poses on the way meet them by least squares only
+_ITERATIONS, _CLOSE, _ROUGH, _LARGEST = 40, 1e-12, 1e-4, 1.5
 #: largest step of an iteration [rad, m]
 _STEP = 0.3
 #: share of the largest below which a diagonal entry of R is zero
@@ -73,7 +74,7 @@ def follow(
     q = q0
     for part in range(1, _PARTS + 1):
         target = (1.0 - part / _PARTS) * gap
-        q, ended = _part(geometry, q, moves, target)
+        q, ended = _part(geometry, q, moves, target, rank)
         if not ended:
             return Followed(q, f"no pose leaves {1.0 - part / _PARTS:.0%} of the gap of the start")
         if sides.crossed(geometry.to_assemble(q)[1]):
@@ -84,7 +85,7 @@ def follow(
 
 
 def _part(
-    geometry: Geometry, start: np.ndarray, moves: np.ndarray, target: np.ndarray
+    geometry: Geometry, start: np.ndarray, moves: np.ndarray, target: np.ndarray, rank: int
 ) -> tuple[np.ndarray, bool]:
     """The pose nearest to start (nq,) whose rows are open by target (m,), and whether the iteration ended."""
     robot = geometry.robot
@@ -92,16 +93,29 @@ def _part(
     q, x = start, np.zeros(robot.nv)
     for _ in range(_ITERATIONS):
         phi, J = geometry.to_assemble(q)
-        new = metric.least(J, J @ x - (phi - target))
+        new = _least(metric.W, J, J @ x - (phi - target), rank)
         step = float(np.abs(new - x).max(initial=0.0))
         # near a singular pose the step is far too long, in the right direction
         new = x + (new - x) * min(1.0, _STEP / max(step, _CLOSE))
         if not np.isfinite(step) or np.abs(new).max(initial=0.0) > _LARGEST:
             return q, False
         x, q = new, robot.integrate(start, new, 1.0)
-        if step < _CLOSE:
+        if step < (_ROUGH if target.any() else _CLOSE):
             return q, True
     return q, False
+
+
+def _least(W: np.ndarray, J: np.ndarray, gap: np.ndarray, rank: int) -> np.ndarray:
+    """The x (nv,) of least x' M x with J x = gap, W W' = M^-1, by the largest `rank` singular values of J W.
+
+    Off the loops, rows that depend on each other on them differ a little, by which nothing may be moved.
+    """
+    if not W.shape[1]:
+        return np.zeros(len(W))
+    U, size, V = np.linalg.svd(J @ W, full_matrices=False)
+    kept = size[:rank] > _RANK * max(float(size[0]), 1e-300)
+    inverse = np.where(kept, 1.0 / np.where(kept, size[:rank], 1.0), 0.0)
+    return np.asarray(W @ (V[:rank].T @ (inverse * (U[:, :rank].T @ gap))))
 
 
 def nearest_of(geometry: Geometry, q0: np.ndarray, moves: np.ndarray, followed: np.ndarray) -> Assembled:
