@@ -205,11 +205,11 @@ class Closing:
         self._refuse_far(start, found)
         return found
 
-    def closed(self, q0: np.ndarray, moves: np.ndarray, *, any_branch: bool = False) -> np.ndarray:
+    def closed(self, q0: np.ndarray, moves: np.ndarray) -> np.ndarray:
         """The closed pose nearest to q0 (nq,), in its branch; ConvergenceError where there is none."""
         found = close_loops(self.geometry, q0, moves)
         gap = np.abs(self.geometry.to_assemble(q0)[0]).max(initial=0.0)
-        if gap > FAR and not any_branch and any(loop.record.branch == "near" for loop in self.geometry.loops):
+        if gap > FAR and any(loop.record.branch == "near" for loop in self.geometry.loops):
             found = self._in_branch(q0, moves, found)
         name = self.geometry.loops[found.loop].record.name
         if not found.is_closed:
@@ -257,14 +257,31 @@ class Closing:
             )
 
     def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
-        """A random pose that is closed, from draws of the open tree."""
+        """A random pose that is closed: joints as of the open tree, free bodies from the neutral pose.
+
+        It is within the limits of all joints, where one of the first draws is.
+        """
         rng, moves = np.random.default_rng() if rng is None else rng, self.moves(())
+        f, beyond = self.functions, None
+        # positions and quaternions of free bodies have names of their own in q
+        drawn = [i for i, name in enumerate(f.q_names) if name in f.v_names or name.startswith("base/")]
         for _ in range(_DRAWS):
+            start, other = f.neutral(), self._inner.random(rng)
+            start[drawn] = other[drawn]
             try:
-                return self.closed(self._inner.random(rng), moves, any_branch=True)
+                q = self.closed(start, moves)
             except ConvergenceError:
                 continue
+            if self._is_within_limits(q):
+                return q
+            beyond = q if beyond is None else beyond
+        if beyond is not None:
+            return beyond
         raise ConvergenceError(f"none of {_DRAWS} random poses could be closed; use assemble(q0)")
+
+    def _is_within_limits(self, q: np.ndarray) -> bool:
+        numbered = [c for c in self.functions.coordinates if c.q_index >= 0]
+        return all(c.lower <= q[c.q_index] <= c.upper for c in numbered)
 
     def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,) and v (nv,) on the loops: the nearest closed pose, then the change of v of least kinetic

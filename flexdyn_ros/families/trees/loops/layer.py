@@ -66,7 +66,9 @@ class Loops(Layer):
         if functions.is_loose:
             return
         found = closing.close()
-        self.packed.close(closing.rank, closing.moves(()), closing.open.mass_matrix(found.q), closing.loop_jacobian(found.q))
+        self.packed.close(
+            closing.rank, closing.moves(()), closing.open.mass_matrix(found.q), closing.loop_jacobian(found.q)
+        )
         functions.home = found.q
         if found.displaced:
             functions.warnings += (
@@ -98,20 +100,19 @@ class Loops(Layer):
         self.packed.provide_rows()
         return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        if self.packed.lost[0] == 0.0:
-            return []
-        self.packed.lost[0] = 0.0
-        return [
-            f"robot '{self.functions.description.name}' passed a pose in which its loops lose rank: the motion "
-            "beyond is one of several that they allow there"
-        ]
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        lost, self.packed.lost[0] = self.packed.lost[0] != 0.0, 0.0
+        found = DeadCentres(self.closing).remarks(q, t)
+        if lost and not found:
+            # steps that samples do not show
+            found = [
+                f"robot '{self.functions.description.name}' passed a singular pose (dead centre) of its "
+                "loops: its energy is determined there, the way it goes on is not"
+            ]
+        return found
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         return self._fast.stage_dynamics(*state, **more)
-
-    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
-        return DeadCentres(self.closing).remarks(q, t)
 
     def refuse(self, verb: str) -> None:
         raise self.closing.unsupported(verb)
