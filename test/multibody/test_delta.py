@@ -202,3 +202,22 @@ def test_a_payload_moves_with_the_tool(delta):
     tau = loaded.inverse_dynamics(q, still, still) - delta.inverse_dynamics(q, still, still)
     closed = -np.linalg.solve(jacobian(p, q[:3]).T, [0.0, 0.0, -4.0 * G])
     np.testing.assert_allclose(tau[:3], closed, rtol=1e-10)
+
+
+def test_its_rods_are_shown_between_their_ends(delta):
+    """NAME/rod points from the arm to the platform, in the description that tools show."""
+    shown = flexdyn_ros.expand(delta)
+    tree = flexdyn_ros.load(shown.urdf)
+    q = posed(delta, PLACES[1])
+    positions = dict(zip(shown.joint_names, shown.joint_positions(q), strict=True))
+    pose = tree.neutral()
+    for i, name in enumerate(tree.q_names):
+        pose[i] = positions.get(name, pose[i])
+    for number, angle in enumerate(ANGLES, 1):
+        for side, letter in ((1.0, "a"), (-1.0, "b")):
+            T = tree.frames(pose, f"rod_{number}{letter}/rod")
+            arm = delta.frames(q, f"arm_{number}")
+            np.testing.assert_allclose(T[:3, 3], (arm @ [ARM, side * HALF, 0.0, 1.0])[:3], atol=1e-9)
+            c, s = np.cos(angle), np.sin(angle)
+            lug = q[3:6] + [0.075 * c - side * HALF * s, 0.075 * s + side * HALF * c, 0.0]
+            np.testing.assert_allclose(T[:3, 3] + ROD * T[:3, 0], lug, atol=1e-9)

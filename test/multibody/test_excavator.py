@@ -75,7 +75,7 @@ def test_it_is_what_it_says(excavator):
 
 @pytest.mark.parametrize("curl", CURLS)
 def test_the_bell_crank_closes_where_circles_meet(excavator, curl):
-    q = posed(excavator, curl=curl)
+    q = posed(excavator, excavator.neutral()[1], curl=curl)
     assert np.abs(excavator.loop_residual(q)).max() < 1e-14
     found = excavator.neutral()
     # in two parts: far from the neutral pose there is another branch

@@ -7,6 +7,9 @@ tool that shows URDF shows them, whatever moves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Protocol
+
 import numpy as np
 from lxml import etree
 
@@ -22,6 +25,8 @@ _AXES = (
     ("yaw", "continuous", "0 0 1"),
     ("pitch", "continuous", "0 1 0"),
 )
+#: of the names of joints that place and turn a line
+SUFFIXES = tuple(suffix for suffix, _, _ in _AXES)
 #: radius of the outer piece as a share of the length, in pictures; that of the inner one as a share of it
 _SLENDERNESS, _INNER = 0.04, 0.6
 #: what the pieces of a line show, of its length where all coordinates are zero; of what has a stroke, of its
@@ -33,22 +38,34 @@ _STRETCH, _FAR = 3.0, 1000.0
 _UPRIGHT = 1e-12
 
 
+class Line(Protocol):
+    """What stands along a line: its name, and its record with `base`, `base_xyz`, `end` and `end_xyz`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def record(self) -> Any: ...
+
+
 class Lines:
     """Joints of all elements of a robot that act along a line.
 
     Parameters
     ----------
     robot : Robot
-    elements : of the robot, those along lines
+    elements : of the robot, those along lines: what has a name, and a record with both ends
+    suffixes : of the names of their joints; without "length" those of rods
     """
 
-    def __init__(self, robot: Robot, elements: tuple[Element, ...]) -> None:
-        self._robot, self._elements = robot, elements
-        suffixes = (*(suffix for suffix, _, _ in _AXES), "length")
+    def __init__(
+        self, robot: Robot, elements: Sequence[Line], suffixes: tuple[str, ...] = (*SUFFIXES, "length")
+    ) -> None:
+        self._robot, self._elements, self._count = robot, elements, len(suffixes)
         self.names = tuple(f"{element.name}/{suffix}" for element in elements for suffix in suffixes)
 
     def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities (..., 6 n)."""
+        """Positions and velocities (..., 6 n), of rods (..., 5 n)."""
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         root = self._robot.description.root
@@ -65,8 +82,9 @@ class Lines:
             moved = (va - carried - np.cross(turning, at))[..., None, :] @ R
             grown = (vb - va - np.cross(turning, r))[..., None, :] @ R
             place, line = (x[..., None, :] @ R for x in (at, r))
-            own = slice(6 * i, 6 * i + 6)
-            positions[..., own], rates[..., own] = _angles(place, line, moved, grown)
+            own, count = slice(self._count * i, self._count * (i + 1)), self._count
+            found = _angles(place, line, moved, grown)
+            positions[..., own], rates[..., own] = (x[..., :count] for x in found)
         return positions, rates
 
     def _point(
@@ -117,21 +135,28 @@ def show_lines(root: etree._Element, robot: Robot) -> tuple[Lines, dict[str, int
 
 def _add_line(root: etree._Element, carrier: str, element: Element, length: float) -> None:
     outer, inner = ("barrel", "rod") if element.kind.driven else ("base", "end")
-    above = carrier
-    for suffix, kind, axis in _AXES:
-        name = f"{element.name}/{outer}" if suffix == "pitch" else f"{element.name}/{suffix}_carrier"
-        link = etree.SubElement(root, "link", name=name)
-        _add_joint(root, f"{element.name}/{suffix}", kind, above, name, axis)
-        above = name
+    link, above = add_pointer(root, carrier, element.name, outer)
     radius = _SLENDERNESS * length
     outside, inside = _lengths(element, length)
-    _add_tube(link, radius, outside, 0.5)
+    add_tube(link, radius, outside, 0.5)
     name = f"{element.name}/{inner}"
     link = etree.SubElement(root, "link", name=name)
     joint = _add_joint(root, f"{element.name}/length", "prismatic", above, name, "1 0 0")
     limits = element.kind.limits
     limit_to(joint, *((0.0, _STRETCH * length) if limits is None else limits(element.record)[2:]))
-    _add_tube(link, _INNER * radius, inside, -0.5)
+    add_tube(link, _INNER * radius, inside, -0.5)
+
+
+def add_pointer(root: etree._Element, carrier: str, name: str, end: str) -> tuple[etree._Element, str]:
+    """Add the links and joints that put the link NAME/end at a point, its x axis along a line; it and its
+    name."""
+    above = carrier
+    for suffix, kind, axis in _AXES:
+        below = f"{name}/{end}" if suffix == "pitch" else f"{name}/{suffix}_carrier"
+        link = etree.SubElement(root, "link", name=below)
+        _add_joint(root, f"{name}/{suffix}", kind, above, below, axis)
+        above = below
+    return link, above
 
 
 def _lengths(element: Element, length: float) -> tuple[float, float]:
@@ -154,7 +179,7 @@ def _add_joint(
     return joint
 
 
-def _add_tube(link: etree._Element, radius: float, length: float, share: float) -> None:
+def add_tube(link: etree._Element, radius: float, length: float, share: float) -> None:
     """A round bar along x from the link's origin on (share 0.5), or up to it (-0.5)."""
     visual = etree.SubElement(link, "visual")
     etree.SubElement(visual, "origin", xyz=f"{share * length:.9g} 0 0", rpy="0 1.5707963267948966 0")

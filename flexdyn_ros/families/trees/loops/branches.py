@@ -12,7 +12,7 @@ from flexdyn_ros.families.trees.loops.geometry import Geometry
 
 #: gap from which loops are closed little by little [m, rad], in how many parts
 FAR, _PARTS = 0.1, 10
-#: iterations of a part, step at which the last one ends and the others, largest of a part [rad, m]; where rows
+#: iterations of a part, steps at which the last and the others end, largest of a part [rad, m]; where rows
 #: depend on each other, poses on the way meet them by least squares only
 _ITERATIONS, _CLOSE, _ROUGH, _LARGEST = 40, 1e-12, 1e-4, 1.5
 #: largest step of an iteration [rad, m]
