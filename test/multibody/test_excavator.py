@@ -8,7 +8,7 @@ import pytest
 import flexdyn_ros
 
 G = 9.81
-#: bell crank in the plane of the arm: pins of rocker, bucket and cylinder; rocker, link, lug of the bucket [m]
+#: bell crank in the plane of the arm: pins of rocker, bucket, cylinder; rocker, link, lug of the bucket [m]
 ROCKER, BUCKET, CYLINDER = np.array([2.48, 0.0]), np.array([2.925, 0.0]), np.array([0.42, 0.5])
 A, B, C = 0.62, 0.60, 0.46
 CURLS = (-1.6, -1.0, -0.3, 0.0, 0.6, 1.2, 1.5)

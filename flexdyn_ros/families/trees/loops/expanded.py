@@ -1,6 +1,6 @@
 """Rods that close loops in an expanded description.
 
-NAME/rod stands at the base of a loop of type `distance`, x along the rod, on the joints NAME/x, NAME/y, NAME/z,
+NAME/rod stands at the base of a loop of type `distance`, x along the rod, on joints NAME/x, NAME/y, NAME/z,
 NAME/yaw and NAME/pitch.
 """
 
