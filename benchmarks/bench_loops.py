@@ -248,14 +248,15 @@ def mujoco_side(
             "ball": f'<joint name="{b.name}_joint" type="ball"/>',
         }[b.joint]
         below = "".join(body(c) for c in m.bodies if c.parent == b.name)
-        half = 0.5 * b.turn
+        turn = np.cos(0.5 * b.turn), 0.0, 0.0, np.sin(0.5 * b.turn)
         return (
-            f'<body name="{b.name}" pos="{words(b.at)}" quat="{words((np.cos(half), 0, 0, np.sin(half)))}">{kind}'
+            f'<body name="{b.name}" pos="{words(b.at)}" quat="{words(turn)}">{kind}'
             f'<inertial pos="{words(b.com)}" mass="{b.mass}" diaginertia="{words(b.inertia)}"/>{below}</body>'
         )
 
     welds = "".join(
-        f'<connect body1="{c.base}" body2="{c.end}" anchor="{words(c.base_at)}" solimp="0.9999 0.9999 0.001"/>'
+        f'<connect body1="{c.base}" body2="{c.end}" anchor="{words(c.base_at)}" '
+        'solimp="0.9999 0.9999 0.001"/>'
         for c in m.loops
     )
     model = mujoco.MjModel.from_xml_string(
@@ -357,7 +358,7 @@ def forward_dynamics(calls: int, repeats: int) -> list[dict]:
 
 
 def steps(count: int, repeats: int) -> list[dict]:
-    """Implicit steps of 1 ms of shipped robots, held by the efforts that hold them, and runs of `simulate`."""
+    """Implicit steps of 1 ms of shipped robots, held where they are, and runs of `simulate`."""
     rows = []
     for name in ("delta", "excavator"):
         robot = flexdyn_ros.load(name)
