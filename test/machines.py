@@ -154,17 +154,29 @@ BEAM = """<robot name="beam"><link name="ground"/><link name="b"/>
  polar_inertia="1e-4"/><modes bending_z="3" bending_y="1"/></flexdyn></robot>"""
 
 
-def _cylinder(name, base, base_xyz, end, end_xyz, minimum, stroke, masses):
+#: oil in a cylinder of 120 mm bore, and a pump for several
+OIL = (
+    '<hydraulics supply="oil"><chambers bore="0.12" rod_diameter="0.08" dead_volume_bore="1e-3"'
+    ' dead_volume_rod="1e-3"/><valve rated_flow="2e-3" rated_pressure_drop="35e5" rating="edge"'
+    ' time_constant="0.02"/><end_stop stiffness="1e8" damping="1"/></hydraulics>'
+)
+SUPPLY = (
+    '<supply name="oil" pressure="250e5" tank_pressure="3e5"><fluid bulk_modulus="1.4e9"'
+    ' air_fraction="0.005"/></supply>'
+)
+
+
+def _cylinder(name, base, base_xyz, end, end_xyz, minimum, stroke, inside):
     return (
         f'<cylinder name="{name}" base="{base}" base_xyz="{base_xyz}" end="{end}" end_xyz="{end_xyz}"'
-        f' minimum_length="{minimum}" stroke="{stroke}">{masses}<force maximum="3e5"/></cylinder>'
+        f' minimum_length="{minimum}" stroke="{stroke}">{inside}</cylinder>'
     )
 
 
-def excavator(heavy=True):
+def excavator(heavy=True, oil=False):
     """A boom, an arm and a bucket on three cylinders, the bucket by a bell crank: six joints, one loop."""
     masses = '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/>'
-    masses = masses if heavy else ""
+    inside = (masses if heavy else "") + (OIL if oil else '<force maximum="3e5"/>')
     rods = {"boom": (4.0, 800.0), "arm": (2.0, 300.0), "bucket": (1.0, 200.0)}
     rods |= {"crank": (0.5, 20.0), "link": (0.5, 20.0)}
     parts = [rod("house", 1.0, 2000.0, along=(0.0, 0.0, 1.0), axial=0.5)]
@@ -183,9 +195,9 @@ def excavator(heavy=True):
         ' link_joint 1.2" lock="boom_joint arm_joint bucket_joint"/><actuation active="slew"/>'
     )
     cylinders = (
-        _cylinder("boom_cylinder", "house", "0.6 0 -0.2", "boom", "2.0 0 0.2", 1.0, 2.5, masses),
-        _cylinder("arm_cylinder", "boom", "1.8 0 0.5", "arm", "-0.4 0 0.2", 1.0, 3.0, masses),
-        _cylinder("bucket_cylinder", "arm", "0.2 0 0.4", "crank", "0.45 0 0", 0.5, 3.0, masses),
+        _cylinder("boom_cylinder", "house", "0.6 0 -0.2", "boom", "2.0 0 0.2", 1.0, 2.5, inside),
+        _cylinder("arm_cylinder", "boom", "1.8 0 0.5", "arm", "-0.4 0 0.2", 1.0, 3.0, inside),
+        _cylinder("bucket_cylinder", "arm", "0.2 0 0.4", "crank", "0.45 0 0", 0.5, 3.0, inside),
     )
-    gravity = "<gravity>0 0 -9.81</gravity>"
+    gravity = "<gravity>0 0 -9.81</gravity>" + (SUPPLY if oil else "")
     return flexdyn_ros.load(robot("excavator", *parts, flexdyn=gravity + loop + "".join(cylinders)))

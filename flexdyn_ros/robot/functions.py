@@ -211,8 +211,11 @@ class FamilyFunctions(ABC):
     def refuse(self, what: str) -> None:  # noqa: B027 - most robots refuse nothing
         """UnsupportedError if this robot has no such method, export or use."""
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A state (nq,), (nv,) after a step, moved onto what constrains the robot."""
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A state (nq,), (nv,) after a step, moved onto what constrains the robot, coordinates of those names
+        held."""
         return q, v
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
@@ -229,6 +232,20 @@ class FamilyFunctions(ABC):
         """`forward_dynamics` of states within a step, which may lie off constraints by the error of the
         step."""
         return self.robot.forward_dynamics(*state, **more)
+
+    def efforts_for(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+        prescribed: Mapping[str, float],
+        at: np.ndarray,
+    ) -> np.ndarray:
+        """Efforts (k,) on the coordinates `at` (k,) of a state within a step that give prescribed
+        accelerations, under efforts (nu,) that are zero there."""
+        a = self.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
+        return self.robot.inverse_dynamics(q, v, a, wrenches)[at]
 
     def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
         """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""

@@ -192,20 +192,21 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         held = _efforts(robot, control, "control", openings=opens)
     q = still[0] if q0 is None else finite_vector(q0, "q0", robot.nq).copy()
     v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
-    rest = robot.rest_states(q, v)
-    states0 = complete_states(robot.element_states, asked.states0, rest, "states0")
-    if doubt := robot.functions.check_start(q):
-        warnings.warn(doubt, FlexdynWarning, 3)
     if v0 is not None:
         _refuse_other_speed(robot, v, still[1], t0, imposed)
+    if doubt := robot.functions.check_start(q):
+        warnings.warn(doubt, FlexdynWarning, 3)
     for followed in (drive, imposed):
         if followed is not None:
             _refuse_other_place(robot, followed.q_index, q0, still[0], t0)
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if robot.functions.is_constrained:
-        q, v, _, moved = onto_constraints(robot, q, v)
+        stay = () if imposed is None else imposed.names
+        q, v, _, moved = onto_constraints(robot, q, v, held=stay)
         if moved:
-            warnings.warn(moved, FlexdynWarning, 4)
+            warnings.warn(moved, FlexdynWarning, 3)
+    rest = robot.rest_states(q, v)
+    states0 = complete_states(robot.element_states, asked.states0, rest, "states0")
     if held is not None:
         _refuse_efforts_of_given_motion(robot, held, imposed)
     if imposed is not None:

@@ -6,7 +6,7 @@ import pytest
 from machines import excavator
 
 import flexdyn_ros
-from flexdyn_ros.errors import ConvergenceError, FlexdynWarning
+from flexdyn_ros.errors import ConvergenceError, FlexdynWarning, StateError
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 
@@ -53,7 +53,7 @@ def test_loops_are_closed_after_every_step(name, method):
 @pytest.mark.parametrize("name", ["four_bar", "excavator"])
 @pytest.mark.parametrize("method", METHODS)
 def test_steps_converge_with_the_order_of_their_method(name, method):
-    """Under efforts and servos of cylinders; against steps an eighth as long by the method of order four."""
+    """Under efforts, with servos of cylinders; against short steps by the method of order four."""
     robot, order = ROBOTS[name](), METHODS[method]
     q, v = start_of(robot, seed=2)
 
@@ -238,3 +238,48 @@ def test_the_stiff_method_moves_a_closed_mechanism_as_the_explicit_one():
     )
     np.testing.assert_allclose(first.q[-1], second.q[-1], atol=2e-6)
     assert np.abs(robot.loop_residual(second.q)).max() <= 1e-10
+
+
+def swing(t):
+    """The crank turns by half a radian and back."""
+    return -1.0 + 0.25 * (1.0 - np.cos(6.0 * t)), 1.5 * np.sin(6.0 * t), 9.0 * np.cos(6.0 * t)
+
+
+@pytest.mark.parametrize("method", ["dop853", "extrapolated"])
+def test_a_motion_prescribed_for_a_joint_moves_the_mechanism(method):
+    """Against inverse dynamics: the efforts of the run are those of the only motion that there is."""
+    robot = machines.four_bar()
+    options = {"prescribed": {"crank_joint": swing}, "rtol": 1e-8, "sample": 0.05}
+    run = flexdyn_ros.simulate(robot, 0.5, method=method, **options)
+    np.testing.assert_allclose(run["crank_joint"], [swing(t)[0] for t in run.t], atol=1e-6)
+    assert np.abs(robot.loop_residual(run.q)).max() <= 1e-10
+    for i in (3, 7):
+        _, speed, a = swing(run.t[i])
+        q, v = robot.project(robot.assemble(run.q[i], lock=("crank_joint",)), run.v[i], ("crank_joint",))
+        v *= speed / v[0]
+        moved = robot.forward_dynamics(q, v, prescribed={"crank_joint": a})
+        expected = robot.inverse_dynamics(q, v, moved)
+        np.testing.assert_allclose(run.tau[i], expected, atol=1e-4)
+
+
+def test_a_start_keeps_what_is_prescribed():
+    robot = machines.four_bar()
+
+    def turning(t):
+        return -0.9 + 2.0 * t, 2.0, 0.0
+
+    with pytest.warns(FlexdynWarning, match="the start is moved onto the constraints"):
+        run = flexdyn_ros.simulate(robot, 0.05, prescribed={"crank_joint": turning})
+    assert run.q[0, 0] == -0.9
+    assert run.v[0, 0] == pytest.approx(2.0, abs=1e-12)
+    assert np.abs(robot.loop_residual(run.q[0])).max() <= 1e-10
+
+
+def test_motions_that_loops_do_not_allow_are_refused_by_name():
+    robot = machines.four_bar()
+    both = {
+        "crank_joint": lambda t: (machines.Q[0], 1.0, 0.0),
+        "rocker_joint": lambda t: (machines.Q[2], 0.0, 0.0),
+    }
+    with pytest.raises(StateError, match="loop 'close' opens at"):
+        flexdyn_ros.simulate(robot, 0.1, prescribed=both)

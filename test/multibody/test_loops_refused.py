@@ -30,26 +30,22 @@ OPEN = {
 #: those that honour loops
 CLOSED = {
     "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
-    "inverse_dynamics", "linearize", "modes", "neutral", "random", "static_equilibrium",
+    "inverse_dynamics", "joint_reactions", "linearize", "loads", "modes", "neutral", "random",
+    "static_equilibrium",
 }  # fmt: skip
 _STATE = (machines.Q, np.zeros(3))
 REFUSED = {
     "inverse_dynamics_derivatives": lambda r: r.inverse_dynamics_derivatives(*_STATE, np.zeros(3)),
-    "joint_reactions": lambda r: r.joint_reactions(*_STATE, np.zeros(3)),
-    "loads": lambda r: r.loads(*_STATE, np.zeros(3)),
 }
 USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
     "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
     "linearize under wrenches": lambda r: r.linearize(*_STATE, wrenches={"rocker": np.zeros(6)}),
-    "reactions of the simulator": lambda r: r.functions.reactions_in(("crank_joint",)),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
     "events of radau": lambda r: flexdyn_ros.simulate(r, 0.01, method="radau", events=[lambda t, q, v: q[0]]),
-    "a prescribed motion": lambda r: flexdyn_ros.simulate(r, 0.01, prescribed={"crank_joint": lambda t: t}),
-    "C": lambda r: export.c(r, "nowhere"),
-    "CasADi": lambda r: export.casadi(r, "forward_dynamics"),
-    "FMU": lambda r: export.fmu(r, "nowhere.fmu"),
+    "inverse dynamics in C": lambda r: export.c(r, "nowhere", ["inverse_dynamics"]),
+    "inverse dynamics in CasADi": lambda r: export.casadi(r, "inverse_dynamics"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
     "specialized": export.specialized,
     "JAX": bridges.jax_functions,

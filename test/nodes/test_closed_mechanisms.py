@@ -124,3 +124,22 @@ def test_server_and_state_publisher_take_closed_mechanisms(context, kind):
     node.setup()
     node.clear()
     node.destroy_node()
+
+
+def test_reactions_in_joints_are_published(context):
+    node = node_of(Simulator, context, wrench_joints=["rocker_joint"], use_clock=False)
+    node.setup()
+    sent = []
+    telemetry = node._telemetry
+    telemetry._wrenches[-1].publish = sent.append
+    simulation = node._simulation
+    assert simulation.tick(20)
+    telemetry.publish_now()
+    s = simulation.stepper
+    expected = simulation.robot.joint_reactions(s.q.copy(), s.v.copy(), s.a.copy())
+    i = expected.names.index("rocker_joint")
+    R = simulation.robot.frames(s.q.copy(), "rocker")[:3, :3]
+    force = sent[-1].wrench.force
+    np.testing.assert_allclose([force.x, force.y, force.z], R.T @ expected.force[i], rtol=1e-9, atol=1e-9)
+    node.clear()
+    node.destroy_node()

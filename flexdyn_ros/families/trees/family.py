@@ -97,7 +97,7 @@ def expand_tree(root: etree._Element, robot: Robot, segments: int | None) -> Joi
         parts.append(lines)
         efforts |= driven
     if any(loop.type == "distance" for loop in loops_of(robot.description)):
-        from flexdyn_ros.families.trees.loops.expanded import show_rods
+        from flexdyn_ros.families.trees.elements.expanded import show_rods
 
         parts.append(show_rods(root, robot))
     return parts, efforts

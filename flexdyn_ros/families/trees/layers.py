@@ -134,9 +134,15 @@ class Layer:
     def refuse_at(self, q: np.ndarray) -> None:
         """DescriptionError if the layer cannot be as it is at the neutral pose (nq,)."""
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `FamilyFunctions.project`."""
         return q, v
+
+    def efforts_for(self, *state: Any) -> np.ndarray | None:
+        """See `FamilyFunctions.efforts_for`; None: as those of the robot."""
+        return None
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
         """See `FamilyFunctions.closed`."""

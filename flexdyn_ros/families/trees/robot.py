@@ -271,10 +271,18 @@ class TreeFunctions(EntryFunctions):
     def is_constrained(self) -> bool:  # type: ignore[override]
         return any(layer.is_constraint for layer in self.layers)
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         for layer in self.layers:
-            q, v = layer.project(q, v)
+            q, v = layer.project(q, v, held)
         return q, v
+
+    def efforts_for(self, *state: Any) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.efforts_for(*state)) is not None:
+                return found
+        return super().efforts_for(*state)
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
         for layer in self.layers:
@@ -435,9 +443,8 @@ class TreeFunctions(EntryFunctions):
         return None
 
     def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
-        if joints and self.is_constrained:
-            self.refuse("joint_reactions")
-        if any(layer.hides_reactions for layer in self.layers):
+        hidden = any(layer.hides_reactions for layer in self.layers)
+        if hidden and not (joints and self.is_constrained):
             return super().reactions_in(joints)
         from flexdyn_ros.families.trees.reactions import JointWrenches
 
@@ -473,7 +480,6 @@ class TreeFunctions(EntryFunctions):
         stations: Sequence[float] | np.ndarray | None,
     ) -> dict[str, Loads]:
         for layer in reversed(self.layers):
-            layer.refuse("loads")
             if (found := layer.loads_rows(rows, wrenches, stations)) is not None:
                 return found
         s = np.zeros(1) if self.bending is None else self.bending.stations(stations)

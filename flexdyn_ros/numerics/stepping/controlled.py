@@ -277,7 +277,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         borrowed(effort),
         borrowed(account),
     )
-    memory, chart = open_steps(steps), open_chart(steps)
+    memory = open_steps(steps)
     nv = memory.nv
     for i in range(memory.nu):
         memory.drive[i] = memory.tau[i]

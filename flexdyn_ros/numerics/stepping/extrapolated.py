@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.algebra.manifold import displacement, move
+from flexdyn_ros.numerics.algebra.manifold import displacement
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
@@ -131,7 +131,7 @@ _RUN = f"int64(int64, float64, float64, int64, {_V}, {_V}, {_M}, {_V}, {_M}, {_M
 @entry(_RUN, nogil=True)
 def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, account, path_q, path_v):
     """As `controlled.run_to`; control[COLUMN] says which column the next step aims at."""
-    memory, chart = open_steps(steps), open_chart(steps)
+    memory = open_steps(steps)
     nv = memory.nv
     n = 2 * nv + 2
     for i in range(memory.nu):

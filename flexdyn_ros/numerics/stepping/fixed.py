@@ -72,7 +72,8 @@ def find_step(steps, t, h):
 
 @inlined
 def take_step(steps, t, h):
-    """One step; the state moves only if the new one is finite, within memory.v_bound and near the constraints."""
+    """One step; the state moves only if the new one is finite, within memory.v_bound and near the
+    constraints."""
     memory = open_steps(steps)
     find_step(steps, t, h)
     status = check_state(memory)

@@ -208,7 +208,7 @@ class Simulation:
             stepper.tau[:] = setpoint.effort + np.where(setpoint.gravity, self._weight(), 0.0)
 
     def _weight(self) -> np.ndarray:
-        """Efforts (nu,) that hold the robot where it is; 0 where the actuators of a closed mechanism cannot."""
+        """Efforts (nu,) that hold the robot where it is; 0 where actuators of a closed mechanism cannot."""
         try:
             return self.robot.inverse_dynamics(self.stepper.q.copy(), self._zero, self._zero)
         except SingularityError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,11 @@ class Projected(NamedTuple):
     text: str
 
 
-def onto_constraints(robot: Robot, q: np.ndarray, v: np.ndarray, what: str = "the start") -> Projected:
+def onto_constraints(
+    robot: Robot, q: np.ndarray, v: np.ndarray, what: str = "the start", held: Sequence[str] = ()
+) -> Projected:
     """The state nearest to q (nq,), v (nv,) that meets the constraints of a robot; what: its name in the
-    sentence.
+    sentence; held: names of coordinates that stay.
 
     Raises
     ------
@@ -35,7 +38,7 @@ def onto_constraints(robot: Robot, q: np.ndarray, v: np.ndarray, what: str = "th
     """
     if not robot.functions.is_constrained:
         return Projected(q, v, 0.0, "")
-    place, speed = robot.functions.project(q, v)
+    place, speed = robot.functions.project(q, v, held)
     moved = float(np.abs(robot.difference(q, place)).max(initial=0.0))
     changed = float(np.abs(speed - v).max(initial=0.0))
     text = ""

@@ -2,20 +2,23 @@
 
 NAME/base and NAME/end (of a cylinder NAME/barrel and NAME/rod) stand at the two points, x along the line.
 They hang on the root link by joints NAME/x, NAME/y, NAME/z, NAME/yaw, NAME/pitch and NAME/length, so that any
-tool that shows URDF shows them, whatever moves.
+tool that shows URDF shows them, whatever moves. Rods that close loops have one piece, NAME/rod, at their base,
+and no NAME/length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description.elements.lines import WORLD
+from flexdyn_ros.description.elements.loops import Loop
 from flexdyn_ros.expanded.frames import limit_to
 from flexdyn_ros.families.trees.elements.model import Element
+from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.robot.verbs import Robot
 
 _AXES = (
@@ -26,12 +29,14 @@ _AXES = (
     ("pitch", "continuous", "0 1 0"),
 )
 #: of the names of joints that place and turn a line
-SUFFIXES = tuple(suffix for suffix, _, _ in _AXES)
+_SUFFIXES = tuple(suffix for suffix, _, _ in _AXES)
 #: radius of the outer piece as a share of the length, in pictures; that of the inner one as a share of it
 _SLENDERNESS, _INNER = 0.04, 0.6
 #: what the pieces of a line show, of its length where all coordinates are zero; of what has a stroke, of its
 #: least length
 _OUTER_LENGTH, _INNER_LENGTH, _OF_LEAST = 0.6, 0.75, 0.95
+#: radius of rods that close loops as a share of their length
+_ROD_SLENDERNESS = 0.008
 #: sliders: how far a spring is stretched, of its length there; where its base is [m], which follows the robot
 _STRETCH, _FAR = 3.0, 1000.0
 #: square of the cosine of the pitch below which the yaw stands still
@@ -59,7 +64,7 @@ class Lines:
     """
 
     def __init__(
-        self, robot: Robot, elements: Sequence[Line], suffixes: tuple[str, ...] = (*SUFFIXES, "length")
+        self, robot: Robot, elements: Sequence[Line], suffixes: tuple[str, ...] = (*_SUFFIXES, "length")
     ) -> None:
         self._robot, self._elements, self._count = robot, elements, len(suffixes)
         self.names = tuple(f"{element.name}/{suffix}" for element in elements for suffix in suffixes)
@@ -135,19 +140,19 @@ def show_lines(root: etree._Element, robot: Robot) -> tuple[Lines, dict[str, int
 
 def _add_line(root: etree._Element, carrier: str, element: Element, length: float) -> None:
     outer, inner = ("barrel", "rod") if element.kind.driven else ("base", "end")
-    link, above = add_pointer(root, carrier, element.name, outer)
+    link, above = _add_pointer(root, carrier, element.name, outer)
     radius = _SLENDERNESS * length
     outside, inside = _lengths(element, length)
-    add_tube(link, radius, outside, 0.5)
+    _add_tube(link, radius, outside, 0.5)
     name = f"{element.name}/{inner}"
     link = etree.SubElement(root, "link", name=name)
     joint = _add_joint(root, f"{element.name}/length", "prismatic", above, name, "1 0 0")
     limits = element.kind.limits
     limit_to(joint, *((0.0, _STRETCH * length) if limits is None else limits(element.record)[2:]))
-    add_tube(link, _INNER * radius, inside, -0.5)
+    _add_tube(link, _INNER * radius, inside, -0.5)
 
 
-def add_pointer(root: etree._Element, carrier: str, name: str, end: str) -> tuple[etree._Element, str]:
+def _add_pointer(root: etree._Element, carrier: str, name: str, end: str) -> tuple[etree._Element, str]:
     """Add the links and joints that put the link NAME/end at a point, its x axis along a line; it and its
     name."""
     above = carrier
@@ -179,10 +184,27 @@ def _add_joint(
     return joint
 
 
-def add_tube(link: etree._Element, radius: float, length: float, share: float) -> None:
+def _add_tube(link: etree._Element, radius: float, length: float, share: float) -> None:
     """A round bar along x from the link's origin on (share 0.5), or up to it (-0.5)."""
     visual = etree.SubElement(link, "visual")
     etree.SubElement(visual, "origin", xyz=f"{share * length:.9g} 0 0", rpy="0 1.5707963267948966 0")
     shape = etree.SubElement(etree.SubElement(visual, "geometry"), "cylinder")
     shape.set("radius", f"{radius:.9g}")
     shape.set("length", f"{length:.9g}")
+
+
+class Rod(NamedTuple):
+    """The rod of a loop."""
+
+    name: str
+    record: Loop
+
+
+def show_rods(root: etree._Element, robot: Robot) -> Lines:
+    """Add the rods of all loops of type `distance`; what moves them."""
+    rods = tuple(Rod(one.name, one) for one in loops_of(robot.description) if one.type == "distance")
+    for rod in rods:
+        length = float(rod.record.length or 0.0)
+        link, _ = _add_pointer(root, robot.description.root, rod.name, "rod")
+        _add_tube(link, _ROD_SLENDERNESS * length, length, 0.5)
+    return Lines(robot, rods, _SUFFIXES)

@@ -17,10 +17,18 @@ from flexdyn_ros.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
-from flexdyn_ros.families.trees.loops.branches import FAR, follow, nearest_of, pose_text
+from flexdyn_ros.families.trees.loops.assembly import (
+    FAR,
+    Assembled,
+    close_from_near,
+    close_loops,
+    follow,
+    nearest_of,
+    pose_text,
+)
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
-from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops
+from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry
+from flexdyn_ros.families.trees.loops.placing import placed_loops
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.verbs import Robot
@@ -283,29 +291,36 @@ class Closing:
         numbered = [c for c in self.functions.coordinates if c.q_index >= 0]
         return all(c.lower <= q[c.q_index] <= c.upper for c in numbered)
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,) and v (nv,) on the loops: the nearest closed pose, then the change of v of least kinetic
-        energy, which is that of a perfectly plastic closure.
+        energy, which is that of a perfectly plastic closure. Positions and speeds of the coordinates named in
+        `lock` stay.
 
         Raises
         ------
-        DimensionError, StateError, ConvergenceError
+        DimensionError, UnknownNameError, ConvergenceError
+        StateError
+            If the loops do not allow the speeds of locked coordinates.
         """
         rows = Rows({"q": (q, self.functions.nq), "v": (v, self.functions.nv)})
         if rows.shape:
             raise DimensionError(f"project takes single states, got a batch of shape {rows.shape}")
         self.at(rows)
-        return self.onto_loops(rows.take("q")[0].copy(), rows.take("v")[0].copy())
-
-    def onto_loops(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`project` of a state that is good."""
-        start, q = q, self.closed(q, self.moves(()))
+        start, v = rows.take("q")[0].copy(), rows.take("v")[0].copy()
+        q = self.closed(start, self.moves(lock))
         self._refuse_far(start, q)
+        held = np.isin(self.functions.v_names, [lock] if isinstance(lock, str) else list(lock))
         J = self.geometry.at(q[None], v[None]).J
-        factors = self.factors(self.open.mass_matrix(q)[None], J)
+        M = np.where(held | held[:, None], np.eye(v.size), self.open.mass_matrix(q))
+        factors = self.factors(M[None], np.where(held, 0.0, J))
         # M (v_new - v) = J' lam, J v_new = 0
         change, _ = factors.solve(np.zeros((1, v.size, 1)), -(J @ v[None, :, None]))
-        return q, v + change[0, :, 0]
+        v = v + change[0, :, 0]
+        if held.any():
+            self.refuse_open(self.geometry.at(q[None], v[None]), v[None], (), OPEN)
+        return q, v
 
     def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
         """M^-1 - M^-1 J' (J M^-1 J')^+ J M^-1 (nv, nv) at one q (nq,): 0 where loops hold a coordinate."""

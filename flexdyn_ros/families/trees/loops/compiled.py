@@ -3,7 +3,7 @@ that ask them first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Any
 
@@ -125,12 +125,14 @@ class FastPaths:
                 return a
         return self._forces.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `Closing.project`."""
         f = self._closing.functions
-        if self._is_there:
+        if self._is_there and not lock:
             rows = Rows({"q": (q, f.nq), "v": (v, f.nv)})
             place, speed = (rows.take(name).reshape(-1).copy() for name in ("q", "v"))
             if rows.shape == () and self._compiled.project(place, speed):
                 return place, speed
-        return self._closing.project(q, v)
+        return self._closing.project(q, v, lock)

@@ -22,7 +22,14 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.verbs.dynamics import largest, status_of
 from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, NQ, NV, ROBOT, WORK, function_of
 from flexdyn_ros.numerics.verbs.samples import finite
-from flexdyn_ros.numerics.verbs.table import BALANCE, CONSTRAIN, MASS, call_balance, call_constrain, call_observe
+from flexdyn_ros.numerics.verbs.table import (
+    BALANCE,
+    CONSTRAIN,
+    MASS,
+    call_balance,
+    call_constrain,
+    call_observe,
+)
 
 from .rows import (
     RANK,
@@ -69,9 +76,7 @@ def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
         data.still[i] = 0.0
     call_observe(function_of(words, MASS), (me, work, place, speed, address_of(data.L)))
     still, result = address_of(data.still), address_of(a)
-    call_balance(
-        function_of(words, BALANCE), (me, work, place, speed, still, address_of(tau), still, result)
-    )
+    call_balance(function_of(words, BALANCE), (me, work, place, speed, still, address_of(tau), still, result))
     if not cholesky(data.L, nv):
         return GENERAL
     for i in range(nv):

@@ -23,13 +23,14 @@ from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.multibody.constraints.kernels.residual import LINE, RATE, ROW, SECOND, VALUE, closed_row
 from flexdyn_ros.multibody.elements.kernels.law import ACCELERATION, FRAME, MOTION
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words of loops in a header: behind those of all other layers
-FIRST, LOOPS_HEADER = 48, 62
+FIRST, LOOPS_HEADER = 46, 64
 (
     COUNT,  # of loops
     ROWS,  # of all loops
@@ -45,6 +46,10 @@ FIRST, LOOPS_HEADER = 48, 62
     STEPS_WORK,  # numbers of work memory of its steps
     SEE,  # address of `see_all`
     LOST,  # how often rows were nearly fewer than at the neutral pose; the share of their pivots that says so
+    TAKING,  # of exports: how many rows they take, which, and forces along these of the size of others
+    TAKEN,
+    SHARES,
+    HELD,  # marks of coordinates that do not move onto the loops, then none of all coordinates
 ) = range(FIRST, LOOPS_HEADER)
 
 #: pivot of the product of rows relative to the largest that counts as zero
@@ -70,6 +75,7 @@ class Room(NamedTuple):
     motions: np.ndarray
     pushed: np.ndarray
     row: np.ndarray
+    lines: np.ndarray
     ends: np.ndarray
     M: np.ndarray
     L: np.ndarray
@@ -93,7 +99,15 @@ class Room(NamedTuple):
 @kernel(forceinline=True)
 def room_numbers(loops, m, nq, nv):
     """Numbers of a `Room`."""
-    return loops * (MOTION + ACCELERATION) + ROW + 12 * nv + 2 * nv * nv + m * (2 * nv + 2 * m + 6) + 4 * nv + nq
+    return (
+        loops * (MOTION + ACCELERATION)
+        + ROW
+        + 12 * (m + nv)
+        + 2 * nv * nv
+        + m * (2 * nv + 2 * m + 6)
+        + 4 * nv
+        + nq
+    )
 
 
 @kernel(forceinline=True)
@@ -102,7 +116,7 @@ def room_at(head, address):
     n, m, nq, nv = head[COUNT], head[ROWS], head[views.NQ], head[views.NV]
     room = floats_at(address, room_numbers(n, m, nq, nv))
     first = n * (MOTION + ACCELERATION)
-    second = first + ROW + 12 * nv
+    second = first + ROW + 12 * (m + nv)
     third = second + 2 * nv * nv
     squares = third + 2 * m * nv
     rows = squares + 2 * m * m
@@ -111,7 +125,8 @@ def room_at(head, address):
         window(room, 0, n * MOTION),
         window(room, n * MOTION, n * ACCELERATION),
         window(room, first, ROW),
-        window(room, first + ROW, 12 * nv).reshape(12, nv),
+        window(room, first + ROW, 12 * m).reshape(m, 12),
+        window(room, first + ROW + 12 * m, 12 * nv).reshape(12, nv),
         window(room, second, nv * nv).reshape(nv, nv),
         window(room, second + nv * nv, nv * nv).reshape(nv, nv),
         window(room, third, m * nv).reshape(m, nv),
@@ -204,8 +219,8 @@ def write_rows(robot, work, data):
         for j in range(nv):
             data.J[r, j] = 0.0
         for i in range(12):
-            share = row[LINE + i]
-            if share != 0.0:
+            share = data.lines[r, i] = row[LINE + i]
+            if not holds(equal(share, 0.0)):
                 for j in range(nv):
                     data.J[r, j] += share * data.ends[i, j]
 
@@ -215,6 +230,21 @@ def see_loops(robot, memory, q, v, room, moves):
     """`see_all` of arrays; memory and room are addresses."""
     arguments = (robot, memory, address_of(q), address_of(v), room, moves)
     _call_see(loops_header(robot)[SEE], arguments)
+
+
+_V, _M, _C = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
+
+
+@entry(f"int64(int64, {_V}, {_V}, {_M}, {_M}, {_C}, {_C}, {_C}, {_M})", nogil=True)
+def see_many(robot, work, room, q, v, found, J, lines, motions):
+    """At rows of q (N, nq), v (N, nv): residuals, rates and dJ/dt v in found (3, N, m), J (N, m, nv), lines
+    (N, m, 12), by which rows take the twists of both frames, and motions of the frames (N, n MOTION)."""
+    data = room_at(loops_header(robot), address_of(room))
+    for s in range(q.shape[0]):
+        see_loops(robot, address_of(work), q[s], v[s], address_of(room), 1)
+        found[0, s], found[1, s], found[2, s] = data.phi, data.rate, data.bias
+        J[s], lines[s], motions[s] = data.J, data.lines, data.motions
+    return 0
 
 
 # ---- rows that depend on each other ----
@@ -315,5 +345,3 @@ def push_rows(data, rank):
             s += data.W[r, j] * data.lam[r]
         data.change[j] = s
     backwards(data.L, nv, data.change)
-
-

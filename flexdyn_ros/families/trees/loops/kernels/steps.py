@@ -46,8 +46,8 @@ from .rows import (
 
 #: the state is too far from the loops
 FAR = 7
-#: of the projection: largest residual of a state that is near the loops; rounds; the shift up to which the mass
-#: matrix is that of the start; the step and the residual that end it; the step without progress, and the
+#: of the projection: largest residual of a state that is near the loops; rounds; the shift up to which the
+#: mass matrix is that of the start; the step and the residual that end it; the step without progress, and the
 #: residual that may be left then [m, rad]
 NEAR, MOST_ROUNDS, FROZEN, SMALL, CLOSE, RESOLVED, CLOSED = 1e-2, 12, 1e-9, 1e-6, 1e-13, 1e-13, 1e-11
 
