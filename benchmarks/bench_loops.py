@@ -24,7 +24,7 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 G = 9.81
 TURN = 2.0 * np.pi / 3.0
@@ -365,7 +365,13 @@ def steps(count: int, repeats: int) -> list[dict]:
         q, still = robot.neutral(), np.zeros(robot.nv)
         tau = robot.inverse_dynamics(q, still, still)
         stepper = Stepper(robot, 1e-3, "rosenbrock", q0=q)
-        stepper.set_efforts(tau)
+        if robot.hydraulics is None:
+            control = tau
+            stepper.set_efforts(tau)
+        else:
+            # valves are shut
+            control = None
+            FusedHydraulics(stepper, "valve")
         stepper.advance(2)
 
         def run(stepper=stepper, q=q, still=still) -> None:
@@ -375,8 +381,8 @@ def steps(count: int, repeats: int) -> list[dict]:
         found = median(seconds_per_call(run, 1) for _ in range(repeats)) / count
         rows.append({"what": f"{name}: implicit step of 1 ms", "ours": found, "theirs": None, "ratio": None})
 
-        def simulated(robot=robot, q=q, tau=tau) -> None:
-            flexdyn_ros.simulate(robot, 1e-3 * count, q, control=tau, dt=1e-3, record=())
+        def simulated(robot=robot, q=q, control=control) -> None:
+            flexdyn_ros.simulate(robot, 1e-3 * count, q, control=control, dt=1e-3, record=())
 
         simulated()
         found = median(seconds_per_call(simulated, 1) for _ in range(repeats))
