@@ -180,6 +180,6 @@ class Layer:
         """Loads in links; None: as those of what is within."""
         return None
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""
         return []

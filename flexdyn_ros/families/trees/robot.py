@@ -301,8 +301,8 @@ class TreeFunctions(EntryFunctions):
                 return found
         return super().stage_dynamics(*state, **more)
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        return [text for layer in self.layers for text in layer.remarks(v)]
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        return [text for layer in self.layers for text in layer.remarks(q, v, t)]
 
     # ---- payloads and parameters ----
 
