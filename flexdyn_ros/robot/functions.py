@@ -247,8 +247,8 @@ class FamilyFunctions(ABC):
         a = self.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
         return self.robot.inverse_dynamics(q, v, a, wrenches)[at]
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""
         return []
 
     def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -140,6 +140,14 @@ class Layer:
         """See `FamilyFunctions.project`."""
         return q, v
 
+    def random(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random q (nq,), from one that the tree may have."""
+        return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        """See `FamilyFunctions.check_start`."""
+        return ""
+
     def efforts_for(self, *state: Any) -> np.ndarray | None:
         """See `FamilyFunctions.efforts_for`; None: as those of the robot."""
         return None
@@ -172,6 +180,6 @@ class Layer:
         """Loads in links; None: as those of what is within."""
         return None
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""
         return []

@@ -301,8 +301,8 @@ class TreeFunctions(EntryFunctions):
                 return found
         return super().stage_dynamics(*state, **more)
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        return [text for layer in self.layers for text in layer.remarks(v)]
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        return [text for layer in self.layers for text in layer.remarks(q, v, t)]
 
     # ---- payloads and parameters ----
 
@@ -383,7 +383,12 @@ class TreeFunctions(EntryFunctions):
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
+        for layer in self.layers:
+            q = layer.random(q, rng)
         return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        return "; ".join(filter(None, (layer.check_start(q) for layer in self.layers)))
 
     @cached_property
     def _quaternions(self) -> tuple[int, ...]:

@@ -17,7 +17,15 @@ from flexdyn_ros.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
+from flexdyn_ros.families.trees.loops.assembly import (
+    FAR,
+    Assembled,
+    close_from_near,
+    close_loops,
+    follow,
+    nearest_of,
+    pose_text,
+)
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
 from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry
 from flexdyn_ros.families.trees.loops.placing import placed_loops
@@ -62,6 +70,8 @@ class Closing:
         stated: Any = next(iter(self.description.extras.get("assembly", ())), None)
         self._start = {} if stated is None else stated.values
         self._locked: tuple[str, ...] = () if stated is None else stated.lock
+        #: largest change of a coordinate by `assemble` and `project` [rad, m], None for any
+        self.maximum_change: float | None = None if stated is None else stated.maximum_change
 
     def close(self) -> Assembled:
         """Close the loops at the neutral pose, and count their rows there."""
@@ -86,15 +96,15 @@ class Closing:
         if self._start or self._locked:
             (record,) = self.description.extras["assembly"]
             place = self.description.place(record, "assembly")
-        for what, names in (("start", self._start), ("lock", self._locked)):
+        places = self._start_places()
+        for what, names, known in (("start", self._start, places), ("lock", self._locked, f.v_names)):
             for name in names:
-                if name not in f.v_names:
-                    place.fail(f"there is no coordinate '{name}'", what, name, ", ".join(f.v_names))  # type: ignore[union-attr]
+                if name not in known:
+                    place.fail(f"there is no coordinate '{name}'", what, name, ", ".join(known))  # type: ignore[union-attr]
         for name, value in self._start.items():
-            i = f.coordinates[f.v_names.index(name)].q_index
-            if i < 0:
+            if places[name] < 0:
                 place.fail(f"'{name}' is a turn, without a number", "start", name, "another coordinate")  # type: ignore[union-attr]
-            q0[i] = value
+            q0[places[name]] = value
         found = close_from_near(self.geometry, q0, self.moves(self._locked))
         loop = self.geometry.loops[found.loop].record
         if not found.is_closed:
@@ -113,6 +123,17 @@ class Closing:
                 loop.axis or loop.end_rpy,
                 "another direction, or another <assembly start=...>",
             )
+        return found
+
+    def _start_places(self) -> dict[str, int]:
+        """Index in q by the name of a coordinate, -1 for turns without a number.
+
+        Positions of free bodies have names of their own in q; those of their quaternion are turns.
+        """
+        f = self.functions
+        found = {c.name: c.q_index for c in f.coordinates}
+        for i, name in enumerate(f.q_names):
+            found.setdefault(name, -1 if name.rpartition("/")[2] in ("qx", "qy", "qz", "qw") else i)
         return found
 
     def _count_rows(self, q: np.ndarray) -> None:
@@ -188,11 +209,16 @@ class Closing:
             raise DimensionError(f"assemble takes single poses, got a batch of shape {rows.shape}")
         start = rows.take("q0")[0].copy()
         self.functions.check({"q": start[None]})
-        return self.closed(start, self.moves(lock, free))
+        found = self.closed(start, self.moves(lock, free))
+        self._refuse_far(start, found)
+        return found
 
     def closed(self, q0: np.ndarray, moves: np.ndarray) -> np.ndarray:
-        """The closed pose nearest to q0 (nq,); ConvergenceError where there is none."""
+        """The closed pose nearest to q0 (nq,), in its branch; ConvergenceError where there is none."""
         found = close_loops(self.geometry, q0, moves)
+        gap = np.abs(self.geometry.to_assemble(q0)[0]).max(initial=0.0)
+        if gap > FAR and any(loop.record.branch == "near" for loop in self.geometry.loops):
+            found = self._in_branch(q0, moves, found)
         name = self.geometry.loops[found.loop].record.name
         if not found.is_closed:
             raise ConvergenceError(
@@ -208,15 +234,62 @@ class Closing:
             )
         return found.q
 
+    def _in_branch(self, q0: np.ndarray, moves: np.ndarray, other: Assembled) -> Assembled:
+        """The closed pose in the branch of q0; `other` is what closes without regard to it."""
+        names = self.functions.q_names
+        driven = np.array([c.actuated for c in self.functions.coordinates], dtype=bool)
+        followed = follow(self.geometry, q0, moves, ~driven, self.rank)
+        if not followed.lost:
+            return nearest_of(self.geometry, q0, moves, followed.q)
+        if not other.is_closed:
+            return other
+        raise ConvergenceError(
+            f"the loops close in another branch only: {followed.lost}. Start: {pose_text(names, q0)}. "
+            f'Closed: {pose_text(names, other.q)}. Expected a nearer start, or branch="any" in <loop>',
+            other.residual,
+            other.iterations,
+        )
+
+    def _refuse_far(self, q0: np.ndarray, q: np.ndarray) -> None:
+        """ConvergenceError where a coordinate changes by more than `maximum_change`."""
+        if self.maximum_change is None:
+            return
+        change = np.abs(self.open.difference(q0, q))
+        i = int(np.argmax(change))
+        if change[i] > self.maximum_change:
+            names = self.functions.q_names
+            raise ConvergenceError(
+                f"closing the loops changes '{self.functions.v_names[i]}' by {change[i]:.4g}, more than "
+                f"maximum_change = {self.maximum_change:g}. Start: {pose_text(names, q0)}. Closed: "
+                f"{pose_text(names, q)}. Expected a nearer start"
+            )
+
     def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
-        """A random pose that is closed, from draws of the open tree."""
+        """A random pose that is closed: joints as of the open tree, free bodies from the neutral pose.
+
+        It is within the limits of all joints, where one of the first draws is.
+        """
         rng, moves = np.random.default_rng() if rng is None else rng, self.moves(())
+        f, beyond = self.functions, None
+        # positions and quaternions of free bodies have names of their own in q
+        drawn = [i for i, name in enumerate(f.q_names) if name in f.v_names or name.startswith("base/")]
         for _ in range(_DRAWS):
+            start, other = f.neutral(), self._inner.random(rng)
+            start[drawn] = other[drawn]
             try:
-                return self.closed(self._inner.random(rng), moves)
+                q = self.closed(start, moves)
             except ConvergenceError:
                 continue
+            if self._is_within_limits(q):
+                return q
+            beyond = q if beyond is None else beyond
+        if beyond is not None:
+            return beyond
         raise ConvergenceError(f"none of {_DRAWS} random poses could be closed; use assemble(q0)")
+
+    def _is_within_limits(self, q: np.ndarray) -> bool:
+        numbered = [c for c in self.functions.coordinates if c.q_index >= 0]
+        return all(c.lower <= q[c.q_index] <= c.upper for c in numbered)
 
     def project(
         self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()
@@ -235,7 +308,9 @@ class Closing:
         if rows.shape:
             raise DimensionError(f"project takes single states, got a batch of shape {rows.shape}")
         self.at(rows)
-        q, v = self.closed(rows.take("q")[0].copy(), self.moves(lock)), rows.take("v")[0].copy()
+        start, v = rows.take("q")[0].copy(), rows.take("v")[0].copy()
+        q = self.closed(start, self.moves(lock))
+        self._refuse_far(start, q)
         held = np.isin(self.functions.v_names, [lock] if isinstance(lock, str) else list(lock))
         J = self.geometry.at(q[None], v[None]).J
         M = np.where(held | held[:, None], np.eye(v.size), self.open.mass_matrix(q))

@@ -12,6 +12,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
+from flexdyn_ros.families.trees.loops.dead_centres import DeadCentres
 from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.packed import PackedLoops
 from flexdyn_ros.families.trees.loops.placing import placed_loops, stations_of
@@ -118,14 +119,16 @@ class Loops(Layer):
         self.packed.provide_rows()
         return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        if self.packed.lost[0] == 0.0:
-            return []
-        self.packed.lost[0] = 0.0
-        return [
-            f"robot '{self.functions.description.name}' passed a pose in which its loops lose rank: the "
-            "motion beyond is one of several that they allow there"
-        ]
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        lost, self.packed.lost[0] = self.packed.lost[0] != 0.0, 0.0
+        found = DeadCentres(self.closing).remarks(q, t)
+        if lost and not found:
+            # steps that samples do not show
+            found = [
+                f"robot '{self.functions.description.name}' passed a singular pose (dead centre) of its "
+                "loops: its energy is determined there, the way it goes on is not"
+            ]
+        return found
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         return self._fast.stage_dynamics(*state, **more)
