@@ -71,6 +71,15 @@ def boom(robot: Any) -> np.ndarray:
     return robot.static_equilibrium(q, hold=["lift", "fold", "tilt"]).q
 
 
+def hexapod_arm(robot: Any) -> np.ndarray:
+    """The platform tilted and lifted, the arm reaching over its edge."""
+    tilt = np.zeros(robot.nv)
+    tilt[:6] = [0.16, -0.12, 0.2, 0.01, 0.01, 0.02]
+    q = robot.integrate(robot.neutral(), tilt, 1.0)
+    set_named(robot, q, shoulder_yaw=0.5, shoulder_pitch=0.6, elbow_pitch=0.9, wrist_pitch=0.5)
+    return q
+
+
 def delta(robot: Any) -> np.ndarray:
     """Aside and lowered, on its rods."""
     q = robot.neutral()
@@ -105,6 +114,7 @@ SCENES = (
     Scene("seven_joint_arm", seven_joint_arm, "none", "corner", 0.85),
     Scene("boom_on_cylinder", boom_on_cylinder, "none", "corner", 0.85),
     Scene("boom", boom, "none", "corner", 0.85),
+    Scene("hexapod_arm", hexapod_arm, "none", "corner", 0.74),
     Scene("delta", delta, "none", "corner", 0.85),
     Scene("excavator", excavator, "none", "corner", 0.85),
 )

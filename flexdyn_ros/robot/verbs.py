@@ -35,7 +35,7 @@ from flexdyn_ros.robot.arguments import (
 )
 from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.efforts import scattered_efforts
-from flexdyn_ros.robot.entries.short_ways import short_ways
+from flexdyn_ros.robot.entries.verbs import single_verbs
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import ElementState, Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
@@ -104,7 +104,7 @@ class Robot:
         facts["functions"] = functions
         functions.robot = self
         facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
-        facts.update(short_ways(self))
+        facts.update(single_verbs(self))
         facts.update(functions.offered())
 
     def __setattr__(self, name: str, value: object) -> None:

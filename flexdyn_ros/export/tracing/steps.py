@@ -18,7 +18,8 @@ from flexdyn_ros.export.tracing.equations import (
 )
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.numerics.stepping import memory as at
-from flexdyn_ros.numerics.stepping.fixed import find_step
+from flexdyn_ros.numerics.stepping import methods
+from flexdyn_ros.numerics.stepping.fixed import start_step
 from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
@@ -197,7 +198,8 @@ class _Step:
         fields["tau"][:] = inputs[command]
         self._replace_functions()
         with memory.in_use():
-            find_step(workspace.address, 0.0, h)
+            start_step(workspace.address, 0.0, h)
+            methods.METHODS[METHODS[method]].function(workspace.address, 0.0, h)
             if "constrain" in self._motion.table:
                 self._constrain(fields["q1"], fields["v1"])
             outputs = {"q1": fields["q1"], "v1": fields["v1"]}

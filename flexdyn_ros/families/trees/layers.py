@@ -140,6 +140,14 @@ class Layer:
         """See `FamilyFunctions.project`."""
         return q, v
 
+    def random(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random q (nq,), from one that the tree may have."""
+        return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        """See `FamilyFunctions.check_start`."""
+        return ""
+
     def efforts_for(self, *state: Any) -> np.ndarray | None:
         """See `FamilyFunctions.efforts_for`; None: as those of the robot."""
         return None

@@ -383,7 +383,12 @@ class TreeFunctions(EntryFunctions):
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
+        for layer in self.layers:
+            q = layer.random(q, rng)
         return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        return "; ".join(filter(None, (layer.check_start(q) for layer in self.layers)))
 
     @cached_property
     def _quaternions(self) -> tuple[int, ...]:
@@ -480,6 +485,7 @@ class TreeFunctions(EntryFunctions):
         stations: Sequence[float] | np.ndarray | None,
     ) -> dict[str, Loads]:
         for layer in reversed(self.layers):
+            layer.refuse("loads")
             if (found := layer.loads_rows(rows, wrenches, stations)) is not None:
                 return found
         s = np.zeros(1) if self.bending is None else self.bending.stations(stations)

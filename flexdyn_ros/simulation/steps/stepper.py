@@ -10,6 +10,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping import fixed as kernels
 from flexdyn_ros.numerics.stepping import memory as at
+from flexdyn_ros.numerics.stepping import methods
 from flexdyn_ros.robot.arguments import finite_number, numbers
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Energy
@@ -103,7 +104,7 @@ class Stepper:
         Set-points of the servo, by effort: the coordinate it acts on, or the length of the leg [rad or m,
         per s]; live and writable, held during a call.
     stop_stiffness, stop_damping : (nu,) arrays
-        Of the joint stops; read-only, see `set_stops`.
+        Of the joint stops, where they act (`limits`) or are set; read-only, see `set_stops`.
     added_mass : (nv,) array
         What scaled_rk4 adds to the diagonal of the mass matrix [kg or kg m2]; 0 elsewhere; read-only.
     method : str
@@ -293,11 +294,12 @@ class Stepper:
         self._t0, self.steps = (self.t if t is None else check_clock(t, 0.0, self.dt)), 0
         w["account"][:] = 0.0
         self._write_states(None)
-        M = robot.mass_matrix(new_q)
-        w["v_bound"][:] = speed_bounds(robot, new_q, new_v, M)
+        w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
         if self._requested_method == "scaled_rk4" and self._motion.modal:
-            w["scaled"][:] = scaled_masses(self._motion, M, self.dt)
-        self._write_stops(M)
+            w["scaled"][:] = scaled_masses(self._motion, robot.mass_matrix(new_q), self.dt)
+        if w.stops:
+            self._write_stops()
+        self._choose_method()
         self.look_again()
 
     def look_again(self, t: float | None = None) -> None:
@@ -410,15 +412,15 @@ class Stepper:
             None if damping is None else self._per_effort(damping, "damping"),
         )
         self._write_stops()
+        self._choose_method()
 
-    def _write_stops(self, M: np.ndarray | None = None) -> None:
-        """Stops at the state, whose mass matrix may be given."""
+    def _write_stops(self) -> None:
+        """Stops at the state."""
         w = self._workspace
-        M = self.robot.mass_matrix(w["q"]) if M is None else M
+        M = self.robot.mass_matrix(w["q"])
         w["stop_stiffness"][:], w["stop_damping"][:] = stops_at(
             self.robot, self._motion, w["q"], M, self.dt, *self._stops
         )
-        self._choose_method()
 
     def _per_effort(self, value: np.ndarray | float, name: str) -> np.ndarray:
         array = finite_vector(
@@ -471,7 +473,8 @@ class Stepper:
                 explicit = rate * self.dt <= EXPLICIT_REACH
             name = "rk4" if explicit else "rosenbrock"
         self.method = name
-        self._workspace.header[at.S_METHOD] = METHODS[name]
+        number = METHODS[name]
+        self._workspace.header[[at.S_METHOD, at.S_STEP]] = number, methods.METHODS[number].address
 
 
 def _watched(array: np.ndarray) -> np.ndarray:

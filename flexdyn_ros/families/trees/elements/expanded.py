@@ -129,12 +129,13 @@ def _angles(
 def show_lines(root: etree._Element, robot: Robot) -> tuple[Lines, dict[str, int]]:
     """Add the pieces of all elements along lines; what moves them, and which effort drives the length of a
     cylinder."""
-    elements = tuple(e for e in robot.elements if e.kind.unit == "m")
+    elements = tuple(e for e in robot.elements if e.kind.unit == "m" and e.kind.is_drawn)
     found = robot.element_forces(robot.neutral(), np.zeros(robot.nv)).coordinate
     lengths = dict(zip(robot.element_names, found.tolist(), strict=True))
     for element in elements:
         _add_line(root, robot.description.root, element, lengths[element.name])
-    efforts = {f"{name}/length": robot.nv + i for i, name in enumerate(robot.effort_names[robot.nv :])}
+    driven = [(i, e) for i, e in enumerate(e for e in robot.elements if e.kind.driven)]
+    efforts = {f"{e.name}/length": robot.nv + i for i, e in driven if e.kind.is_drawn}
     return Lines(robot, elements), efforts
 
 

@@ -18,6 +18,7 @@ from flexdyn_ros.families.trees.elements.model import (
     changed_elements,
     meeting_elements,
     placed_elements,
+    refuse_axes,
     refuse_lengths,
     sections_of,
 )
@@ -57,7 +58,7 @@ class Elements(Layer):
     @staticmethod
     def driven_ends(description: RobotDescription, tree: RigidTree) -> list[tuple[int, int]]:
         placed = placed_elements(description, tree)
-        return [(e.base.node, e.end.node) for e in placed if e.kind.driven]
+        return [(e.base.node, e.end.node) for e in placed if e.kind.driven and e.kind.frees_joints]
 
     def __init__(self, functions: Any) -> None:
         super().__init__(functions)
@@ -83,7 +84,9 @@ class Elements(Layer):
             self.refuse_at(functions.neutral())
 
     def refuse_at(self, q: np.ndarray) -> None:
-        refuse_lengths(self.functions.description, self.elements, self.packed.coordinates(q))
+        lengths, slants = self.packed.coordinates(q)
+        refuse_lengths(self.functions.description, self.elements, lengths)
+        refuse_axes(self.functions.description, self.elements, slants)
         self.functions.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----
@@ -231,14 +234,15 @@ class Elements(Layer):
 
     def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:
         """Inverse dynamics, and forward dynamics but for trees that take the mass matrix."""
-        by_matrix = self.inner.needs_mass_matrix or (self.has_inertia and bool(self.functions.weak_bodies))
+        weak = self.has_inertia and bool(self.functions.weak_bodies)
+        by_matrix = (self.inner.needs_mass_matrix or weak) and not self.packed.is_dense
         found = {"inverse_dynamics": self._load_inverse_dynamics}
         return found if by_matrix else found | {"forward_dynamics": self._load_forward_dynamics}
 
     def _load_forward_dynamics(self) -> tuple[Callable[..., int], int]:
         f = self.functions
         self.packed.keep_work(self.packed.take_steps(f.motion_within(self).work_size) + f.nv + f.nu)
-        if self.has_inertia:
+        if self.packed.has_rows:
             self.packed.provide_rows()
         f.table.provide("ready", "accelerate", "exert")
         return verbs.forward_dynamics_one.load(), f.heads.moving.address

@@ -14,7 +14,7 @@ from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.kernels import forward as at
 from flexdyn_ros.families.trees.loops.packed import PackedLoops
 from flexdyn_ros.robot.arguments import Rows, check_out
-from flexdyn_ros.robot.entries.short_ways import short_forward_dynamics
+from flexdyn_ros.robot.entries.verbs import single_forward_dynamics
 from flexdyn_ros.robot.threads import run_in_slices
 
 
@@ -94,7 +94,7 @@ class FastPaths:
                 return a
             return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
 
-        return short_forward_dynamics(f.nv, f.nu, batches, lambda: self._compiled.single())
+        return single_forward_dynamics(f.nv, f.nu, batches, lambda: self._compiled.single())
 
     def _batch(self, q: Any, v: Any, tau: Any, out: np.ndarray | None) -> np.ndarray | None:
         """Accelerations of a batch, if all its states have an answer."""

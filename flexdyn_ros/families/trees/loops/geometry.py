@@ -58,7 +58,7 @@ class Geometry:
         see_many(self._packed.address, work, room, *arrays, found, J, lines, motions)
         frames = motions.reshape(count, n, 2, law.FRAME)
         turns = frames[..., law.ROTATION : law.ROTATION + 9].reshape(count, n, 2, 3, 3)
-        return Closure(*found, J, lines, turns)
+        return Closure(found[0], found[1], found[2], J, lines, turns)
 
     def to_assemble(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """phi (m,) and its Jacobian (m, nv) at one q (nq,), with log(Q) for rho, which vanishes at half
