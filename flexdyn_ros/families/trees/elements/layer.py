@@ -157,8 +157,9 @@ class Elements(Layer):
 
     @property
     def by_mass_matrix(self) -> bool:
-        """True where elements have mass, which couples bodies that are not parent and child."""
-        return self.has_inertia or bool(numba.config.DISABLE_JIT)
+        """True where elements have mass that couples bodies which are not parent and child."""
+        joins = self.packed.is_joined and not self.functions.weak_bodies
+        return (self.has_inertia and not joins) or bool(numba.config.DISABLE_JIT)
 
     def parameters(self, tree: RigidTree) -> tuple[Parameter, ...]:
         placed = placed_elements(self.functions.description, tree)
