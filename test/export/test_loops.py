@@ -4,6 +4,7 @@ import machines
 import numpy as np
 import pytest
 from exported import COMPILERS, compiled, fmu_motion
+from mixtures import random_closed_mixture
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -55,6 +56,25 @@ def test_steps_in_c_are_those_of_simulate_and_stay_on_the_loops(name, method, tm
         assert np.abs(robot.loop_jacobian(q) @ v).max() <= 1e-9
     assert np.abs(q - stepper.q).max() <= 1e-9
     assert np.abs(v - stepper.v).max() <= 1e-9 * max(1.0, np.abs(v).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize(("family", "seed"), [("rigid", 5), ("flexible", 0), ("elastic", 4)])
+def test_steps_of_random_mixtures_in_c_are_those_of_simulate(family, seed, tmp_path):
+    """Loops beside springs, cylinders, motors; those of the second close in few poses only."""
+    robot = flexdyn_ros.load(random_closed_mixture(seed, family))
+    export.c(robot, tmp_path, ["step"], method="rosenbrock")
+    arm = compiled(tmp_path, robot.name)
+    rng = np.random.default_rng(seed)
+    q, v = robot.project(robot.neutral(), 1e-2 * rng.standard_normal(robot.nv))
+    tau = 0.1 * rng.standard_normal(robot.nu)
+    stepper = Stepper(robot, 1e-3, "rosenbrock", q0=q, v0=v)
+    assert stepper.advance(20, tau) == 0
+    for _ in range(20):
+        q, v = arm.step(q, v, tau, 1e-3)
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
+    assert np.abs(q - stepper.q).max() <= 1e-9
+    assert np.abs(v - stepper.v).max() <= 1e-8 * max(1.0, np.abs(v).max())
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
