@@ -3,7 +3,7 @@
 import machines
 import numpy as np
 import pytest
-from exported import COMPILERS, compiled, fmu_motion
+from exported import COMPILERS, compiled, exchanged_error, fmu_motion
 from mixtures import random_closed_mixture
 
 import flexdyn_ros
@@ -105,6 +105,16 @@ def test_an_fmu_moves_as_simulate_does(name, tmp_path):
     found = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 0.2, step_size=1e-2)
     assert np.abs(found - expected.q).max() <= 1e-6 * max(1.0, np.ptp(expected.q, axis=0).max())
     assert np.abs(robot.loop_residual(found)).max() <= 1e-6
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("name", ["four_bar", "excavator"])
+def test_model_exchange_moves_as_simulate_does(name, tmp_path):
+    pytest.importorskip("fmpy")
+    robot = ROBOTS[name]()
+    q0, v0, tau = state_of(robot)
+    tau[[effort not in robot.actuators for effort in robot.effort_names]] = 0.0
+    assert exchanged_error(robot, q0, v0, tau, tmp_path / "closed.fmu") <= 1e-6
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
