@@ -222,6 +222,10 @@ class TreeFunctions(EntryFunctions):
         return tuple(c for layer in self.layers for c in layer.driven)
 
     @property
+    def lines(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(c.name for c in self._driven)
+
+    @property
     def effort_coordinates(self) -> tuple[Coordinate, ...]:
         return (*self.coordinates, *self._driven)
 
