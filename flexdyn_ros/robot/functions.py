@@ -228,11 +228,6 @@ class FamilyFunctions(ABC):
         of that."""
         return np.linalg.inv(self.robot.mass_matrix(q))
 
-    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
-        """`forward_dynamics` of states within a step, which may lie off constraints by the error of the
-        step."""
-        return self.robot.forward_dynamics(*state, **more)
-
     def efforts_for(
         self,
         q: np.ndarray,
@@ -244,7 +239,7 @@ class FamilyFunctions(ABC):
     ) -> np.ndarray:
         """Efforts (k,) on the coordinates `at` (k,) of a state within a step that give prescribed
         accelerations, under efforts (nu,) that are zero there."""
-        a = self.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
+        a = self.robot.forward_dynamics(q, v, tau, wrenches, prescribed=prescribed)
         return self.robot.inverse_dynamics(q, v, a, wrenches)[at]
 
     def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:

@@ -299,12 +299,6 @@ class TreeFunctions(EntryFunctions):
                 return found
         return super().inverse_inertia(q)
 
-    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
-        for layer in reversed(self.layers):
-            if (found := layer.stage_dynamics(*state, **more)) is not None:
-                return found
-        return super().stage_dynamics(*state, **more)
-
     def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
         return [text for layer in self.layers for text in layer.remarks(q, v, t)]
 
