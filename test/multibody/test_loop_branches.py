@@ -107,6 +107,10 @@ def test_a_change_that_is_too_large_is_refused():
         robot.assemble(far)
     with pytest.raises(ConvergenceError, match="maximum_change"):
         robot.project(far, np.zeros(3))
+    # small changes too, which are compiled otherwise
+    narrow = four_bar(start=FOUR_BAR_START.replace("<assembly", '<assembly maximum_change="0.001"'))
+    with pytest.raises(ConvergenceError, match=r"more than maximum_change = 0\.001"):
+        narrow.project(q + [0.0, 0.01, 0.0], np.zeros(3))
 
 
 @pytest.mark.parametrize(
