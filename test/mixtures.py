@@ -6,8 +6,11 @@ import numpy as np
 from lxml import etree
 from models import numbers
 from random_robots import random_robot
+from scipy.spatial.transform import Rotation
 
-__all__ = ["random_mixture"]
+import flexdyn_ros
+
+__all__ = ["random_closed_mixture", "random_mixture"]
 
 
 def random_mixture(seed: int, family: str, *, cylinders: bool = True, damped: bool = True) -> str:
@@ -58,6 +61,65 @@ def random_mixture(seed: int, family: str, *, cylinders: bool = True, damped: bo
                 of_part |= {"inertia": rng.uniform(0.0, 0.05)}
                 etree.SubElement(made, part, {name: repr(float(x)) for name, x in of_part.items()})
     return etree.tostring(root, encoding="unicode")
+
+
+_PAIRS = {
+    "fixed": "", "spherical": "", "distance": "", "universal": "0.6 0 0.8", "revolute": "0.6 0.8 0",
+    "prismatic": "0 0.6 0.8", "cylindrical": "0.6 0 -0.8", "planar": "0 1 0", "point_on_line": "0.8 0.6 0",
+    "point_on_plane": "0 0.6 -0.8",
+}  # fmt: skip
+
+
+def random_closed_mixture(seed: int, family: str) -> str:
+    """A mixture with one or two loops of random types, which are closed where all coordinates are zero."""
+    rng, text = np.random.default_rng([10, seed]), random_mixture(seed, family)
+    tree, root = flexdyn_ros.load(text), etree.fromstring(text)
+    body = _bodies(root)
+    bending = [block.get("reference") for block in root.findall("flexdyn") if block.find("beam") is not None]
+    names = [*body, *(f"{name}@0.4" for name in bending)]
+    q, block = tree.neutral(), etree.SubElement(root, "flexdyn")
+    for i in range(int(rng.integers(1, 3))):
+        base, end = (str(x) for x in rng.choice(names, 2, replace=False))
+        if body.get(base, base) == body.get(end, end):
+            continue
+        kind = str(rng.choice([*_PAIRS]))
+        known = tree.frame_names
+        there = [
+            np.eye(4) if name == "world" and name not in known else tree.frames(q, name)
+            for name in (base, end)
+        ]
+        own = np.eye(4)
+        own[:3, 3], own[:3, :3] = rng.uniform(-0.5, 0.5, 3), _turn(rng)
+        if kind == "distance":
+            far = np.eye(4)
+            far[:3, 3] = rng.uniform(-0.5, 0.5, 3)
+            length = np.linalg.norm((there[0] @ own)[:3, 3] - (there[1] @ far)[:3, 3])
+            more = {
+                "base_xyz": numbers(own[:3, 3]),
+                "end_xyz": numbers(far[:3, 3]),
+                "length": repr(float(length)),
+            }
+        else:
+            far = np.linalg.solve(there[1], there[0] @ own)
+            more = {f"{which}_xyz": numbers(x[:3, 3]) for which, x in (("base", own), ("end", far))}
+            more |= {"base_rpy": _rpy(own)}
+            if kind in ("fixed", "revolute", "prismatic", "cylindrical", "universal", "planar"):
+                more |= {"end_rpy": _rpy(far)}
+            if _PAIRS[kind]:
+                more |= {"axis": _PAIRS[kind]}
+            if kind == "universal":
+                more |= {"end_axis": "0.8 0 -0.6"}
+        etree.SubElement(block, "loop", {"name": f"loop{i}", "type": kind, "base": base, "end": end} | more)
+    return etree.tostring(root, encoding="unicode")
+
+
+def _turn(rng: np.random.Generator) -> np.ndarray:
+    return Rotation.from_rotvec(rng.uniform(-1.0, 1.0, 3)).as_matrix()
+
+
+def _rpy(T: np.ndarray) -> str:
+    """Fixed-axis angles, as URDF has them."""
+    return numbers(Rotation.from_matrix(T[:3, :3]).as_euler("xyz"))
 
 
 def _tree(family: str, seed: int) -> etree._Element:

@@ -3,7 +3,8 @@
 import machines
 import numpy as np
 import pytest
-from exported import COMPILERS, compiled, fmu_motion
+from exported import COMPILERS, compiled, exchanged_error, fmu_motion
+from mixtures import random_closed_mixture
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -58,6 +59,25 @@ def test_steps_in_c_are_those_of_simulate_and_stay_on_the_loops(name, method, tm
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize(("family", "seed"), [("rigid", 5), ("flexible", 0), ("elastic", 4)])
+def test_steps_of_random_mixtures_in_c_are_those_of_simulate(family, seed, tmp_path):
+    """Loops beside springs, cylinders, motors; those of the second close in few poses only."""
+    robot = flexdyn_ros.load(random_closed_mixture(seed, family))
+    export.c(robot, tmp_path, ["step"], method="rosenbrock")
+    arm = compiled(tmp_path, robot.name)
+    rng = np.random.default_rng(seed)
+    q, v = robot.project(robot.neutral(), 1e-2 * rng.standard_normal(robot.nv))
+    tau = 0.1 * rng.standard_normal(robot.nu)
+    stepper = Stepper(robot, 1e-3, "rosenbrock", q0=q, v0=v)
+    assert stepper.advance(20, tau) == 0
+    for _ in range(20):
+        q, v = arm.step(q, v, tau, 1e-3)
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
+    assert np.abs(q - stepper.q).max() <= 1e-9
+    assert np.abs(v - stepper.v).max() <= 1e-8 * max(1.0, np.abs(v).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 def test_parameters_are_inputs_in_c(tmp_path):
     robot = machines.four_bar()
     export.c(robot, tmp_path, ["forward_dynamics"], parameters=["rocker/*"])
@@ -85,6 +105,16 @@ def test_an_fmu_moves_as_simulate_does(name, tmp_path):
     found = fmu_motion(path, robot, tau, "CoSimulation", 1e-2, 0.2, step_size=1e-2)
     assert np.abs(found - expected.q).max() <= 1e-6 * max(1.0, np.ptp(expected.q, axis=0).max())
     assert np.abs(robot.loop_residual(found)).max() <= 1e-6
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("name", ["four_bar", "excavator"])
+def test_model_exchange_moves_as_simulate_does(name, tmp_path):
+    pytest.importorskip("fmpy")
+    robot = ROBOTS[name]()
+    q0, v0, tau = state_of(robot)
+    tau[[effort not in robot.actuators for effort in robot.effort_names]] = 0.0
+    assert exchanged_error(robot, q0, v0, tau, tmp_path / "closed.fmu") <= 1e-6
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")

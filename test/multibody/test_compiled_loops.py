@@ -116,11 +116,3 @@ def test_singular_poses_are_left_to_the_general_method():
     assert call(address, flat, still, still, a) != 0
     with pytest.warns(FlexdynWarning, match="singular pose"):
         robot.forward_dynamics(flat, still)
-
-
-def test_a_steps_stages_may_lie_off_the_loops():
-    robot = machines.four_bar()
-    fast, general, _ = parts_of(robot)
-    q, v = machines.Q + [1e-3, 0.0, 0.0], machines.V
-    tau = np.array([1.0, 0.0, 0.0])
-    np.testing.assert_allclose(fast.stage_dynamics(q, v, tau), general.stage_dynamics(q, v, tau), rtol=1e-10)

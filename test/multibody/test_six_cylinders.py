@@ -289,3 +289,11 @@ def test_masses_on_the_world_join_the_inertia_of_links(text, turned, spins, monk
         M, h = robot.mass_matrix(q), robot.bias_forces(q, v)
         near(M @ a, robot.actuation_matrix(q) @ tau - h, 1e-9)
         near(a, robot.forward_dynamics(np.array([q]), np.array([v]), np.array([tau]))[0], 1e-9)
+    # a batch of seventeen, with and without a wrench
+    q, v = 0.02 * rng.standard_normal((17, robot.nv)), rng.standard_normal((17, robot.nv))
+    tau, wrench = rng.standard_normal((17, robot.nu)), {"two": rng.standard_normal((17, 6))}
+    J = robot.jacobian(q, "two")
+    for given, more in ((None, 0.0), (wrench, np.einsum("nij,ni->nj", J, wrench["two"]))):
+        a = robot.forward_dynamics(q, v, tau, given)
+        needed = np.einsum("nij,nj->ni", robot.actuation_matrix(q), tau) - robot.bias_forces(q, v) + more
+        near(np.einsum("nij,nj->ni", robot.mass_matrix(q), a), needed, 1e-9)

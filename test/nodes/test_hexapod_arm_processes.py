@@ -56,3 +56,33 @@ def test_servos_hold_it_and_transforms_show_it(tmp_path):
     for leg in robot.description.platform.legs:
         rod, anchor = shown[leg.slider.replace("_slide", "_rod")], platform @ [*leg.anchor, 1.0]
         np.testing.assert_allclose(rod[:3, 3], anchor[:3], rtol=0.0, atol=1e-9)
+
+
+def test_up_holds_joints_and_legs_by_servos(tmp_path):
+    """No controller commands legs beside joints: the servos of the simulator hold both."""
+    robot = flexdyn_ros.load("hexapod_arm")
+    file = ROOT / "urdf/hexapod_arm.urdf.xacro"
+    space = ["-r", "__ns:=/held", "-p", f"description_file:={file}", "-p", "before_first_command:=hold"]
+    with (
+        Client("held_client") as client,
+        NodeProcess("simulator", *space, log=tmp_path / "simulator.txt") as simulator,
+    ):
+        simulator.wait_for_text("ready")
+        client.listen(DynamicsState, "/held/simulator/state")
+
+        def late():
+            state = client.last.get("/held/simulator/state")
+            return state is not None and state.header.stamp.sec >= 1
+
+        client.until(late, "no state after a second")
+        q = numbers_of(client.last["/held/simulator/state"].positions)
+    assert np.abs(q - robot.neutral()).max() < 5e-3
+    length = robot.cylinder_states(q, np.zeros(robot.nv)).length
+    assert np.abs(length - 0.375).max() < 3e-3
+
+
+def test_controllers_of_joints_name_the_legs(tmp_path):
+    file = ROOT / "urdf/hexapod_arm.urdf.xacro"
+    arguments = ["-r", "__ns:=/led", "-p", f"description_file:={file}"]
+    with NodeProcess("pd_controller", *arguments, log=tmp_path / "pd.txt") as node:
+        node.wait_for_text("is driven by leg_1")

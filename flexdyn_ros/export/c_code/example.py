@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.escaping import markdown
 from flexdyn_ros.export.c_code.program import DEFAULT_VERBS, Program, program, signature
 from flexdyn_ros.export.c_code.text import c_comment
@@ -44,7 +45,12 @@ def sample(robot: Robot) -> dict[str, np.ndarray]:
     if prescribed.size == robot.nu:
         tau[prescribed] = 0.0
     v, a = 0.1 * rng.standard_normal((2, robot.nv))
-    q, v = robot.functions.project(robot.random(rng), v)
+    try:
+        q = robot.random(rng)
+    except ConvergenceError:
+        # loops that close in few poses
+        q = robot.neutral()
+    q, v = robot.functions.project(q, v)
     return {"q": q, "v": v, "a": a, "tau": tau}
 
 

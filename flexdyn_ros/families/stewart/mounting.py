@@ -8,13 +8,20 @@ legs are beside their dynamics come from the same platform alone, in the frame o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.elements.oil import (
+    Chambers,
+    CompensatedValve,
+    CylinderHydraulics,
+    SharedSupply,
+)
+from flexdyn_ros.description.elements.platforms import Hydraulics
 from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.robot import PlatformFunctions
@@ -33,8 +40,8 @@ from flexdyn_ros.numerics.algebra.placement import (
 )
 from flexdyn_ros.robot.verbs import Robot
 
-#: where records of legs are among the extras of a description
-LEGS = "leg"
+#: where records of legs and supplies are among the extras of a description
+LEGS, SUPPLIES = "leg", "supply"
 
 
 def mechanism_of(description: RobotDescription) -> RobotDescription:
@@ -69,8 +76,10 @@ def mechanism_of(description: RobotDescription) -> RobotDescription:
     )
 
 
-def mounted_legs(functions: PlatformFunctions, base: str, end: str) -> Iterator[MountedLeg]:
-    """The legs of a mechanism as elements between two links."""
+def mounted_legs(
+    functions: PlatformFunctions, base: str, end: str, supplies: dict[Any, SharedSupply]
+) -> Iterator[MountedLeg]:
+    """The legs of a mechanism as elements between two links; adds their supplies of oil to `supplies`."""
     tables, lines = functions.tables, functions.description.platform
     assert lines is not None
     blocks = tables.numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
@@ -98,8 +107,32 @@ def mounted_legs(functions: PlatformFunctions, base: str, end: str) -> Iterator[
                 *numbers(at.ROD_MASS, 4),
                 *numbers(at.LEG_INERTIA, 6),
             ),
+            hydraulics=None if leg.hydraulics is None else _on_supply(leg.hydraulics, supplies),
             line=leg.line,
         )
+
+
+def _on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
+    """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added."""
+    key = own.supply, own.fluid
+    if key not in supplies:
+        number = "" if not supplies else f"_{len(supplies) + 1}"
+        named: dict[str, Any] = {"name": f"platform/supply{number}", "fluid": own.fluid}
+        supplies[key] = SharedSupply(**named, **_values(own.supply))
+    return CylinderHydraulics(
+        supply=supplies[key].name,
+        chambers=Chambers(**_values(own.cylinder)),
+        valve=CompensatedValve(**_values(own.valve)),
+        leakage=own.leakage,
+        friction=own.friction,
+        end_stop=own.end_stop,
+        cushion=own.cushion,
+        control=own.control,
+    )
+
+
+def _values(record: Any) -> dict[str, Any]:
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def mounted_functions(description: RobotDescription) -> TreeFunctions:
@@ -112,8 +145,12 @@ def mounted_functions(description: RobotDescription) -> TreeFunctions:
     """
     joint = description.platform_joint
     assert joint is not None
-    legs = mounted_legs(PlatformFunctions(mechanism_of(description)), joint.parent, joint.child)
-    extras = {**description.extras, LEGS: tuple(legs)}
+    supplies: dict[Any, SharedSupply] = {}
+    mechanism = PlatformFunctions(mechanism_of(description))
+    legs = tuple(mounted_legs(mechanism, joint.parent, joint.child, supplies))
+    extras = {**description.extras, LEGS: legs}
+    if supplies:
+        extras[SUPPLIES] = (*description.extras.get(SUPPLIES, ()), *supplies.values())
     return TreeFunctions(replace(description, extras=extras), layers=(Mounting, Elements))
 
 

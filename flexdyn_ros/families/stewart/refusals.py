@@ -67,9 +67,6 @@ def refuse_beside(description: RobotDescription) -> None:
         place = description.place(leg, f"leg '{leg.name}'")
         if leg.name in taken:
             place.fail(f"a {taken[leg.name]} has this name", "name", leg.name, "a name of its own")
-        if leg.hydraulics is not None:
-            what = "<hydraulics> of a platform beside other joints or elements is not possible yet"
-            place.fail(what, None, None, "no <hydraulics>, or a platform alone")
     legs = {description.joint(name).child for name in description.leg_joints}
     for moving in description.joints:
         if moving.type != "fixed" and moving.name not in description.leg_joints:

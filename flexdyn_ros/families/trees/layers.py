@@ -160,10 +160,6 @@ class Layer:
         """See `FamilyFunctions.inverse_inertia`; None: as that of the robot."""
         return None
 
-    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
-        """See `FamilyFunctions.stage_dynamics`; None: as that of the robot."""
-        return None
-
     def takes_given(self, given: np.ndarray) -> bool:
         """Whether the compiled functions take accelerations that are given, marked in (nv,)."""
         return True

@@ -222,6 +222,10 @@ class TreeFunctions(EntryFunctions):
         return tuple(c for layer in self.layers for c in layer.driven)
 
     @property
+    def lines(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(c.name for c in self._driven)
+
+    @property
     def effort_coordinates(self) -> tuple[Coordinate, ...]:
         return (*self.coordinates, *self._driven)
 
@@ -294,12 +298,6 @@ class TreeFunctions(EntryFunctions):
             if (found := layer.inverse_inertia(q)) is not None:
                 return found
         return super().inverse_inertia(q)
-
-    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
-        for layer in reversed(self.layers):
-            if (found := layer.stage_dynamics(*state, **more)) is not None:
-                return found
-        return super().stage_dynamics(*state, **more)
 
     def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
         return [text for layer in self.layers for text in layer.remarks(q, v, t)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flexdyn_ros.description.elements.oil import CylinderHydraulics
+from flexdyn_ros.description.elements.platforms import EndStop
 from flexdyn_ros.description.elements.urdf import Vec3
 from flexdyn_ros.description.language.vocabulary import element
 from flexdyn_ros.multibody.elements.kernels.law import Law
@@ -24,7 +26,8 @@ class MountedLeg:
     of the platform.
 
     minimum_length, stroke [m]; axis: of the universal joint, frame of the base; effort [N] and speed [m/s]:
-    largest, 0 and infinite where there is none; numbers: of kernels/legs.py; slider: joint of the URDF.
+    largest, 0 and infinite where there is none; numbers: of kernels/legs.py; slider: joint of the URDF;
+    hydraulics: what drives it, None where it is told its force.
     """
 
     name: str
@@ -39,7 +42,13 @@ class MountedLeg:
     effort: float
     speed: float
     numbers: tuple[float, ...]
+    hydraulics: CylinderHydraulics | None = None
     line: int | None = None
+
+    @property
+    def stop(self) -> EndStop | None:
+        """End stops of its oil."""
+        return None if self.hydraulics is None else self.hydraulics.end_stop
 
 
 def _has_mass(record: MountedLeg) -> Law | None:

@@ -49,7 +49,7 @@ OURS = Groups(
     ),
     rare=(
         *("*.entries.momenta", "*.accelerate_densely", "families.trees.rigid.kernels.coriolis.*"),
-        *("families.trees.lagrange.*", "families.trees.elements.*"),
+        *("families.trees.lagrange.*", "families.trees.elements.*", "families.trees.loops.*"),
         *(f"multibody.elements.{kernels}.*" for kernels in ("kernels.lines", "kernels.legs")),
         "multibody.elements.cylinder.kernels.entries.*",
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),

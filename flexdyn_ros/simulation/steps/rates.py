@@ -92,7 +92,7 @@ class VerbRates:
         """See `CompiledRates`."""
         robot = self._robot
         tau = np.clip(self._tau, -self._ceiling, self._ceiling)
-        a = robot.functions.stage_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
+        a = robot.forward_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
         if self._given:
             tau = robot.inverse_dynamics(q, v, a, self._wrenches or None)
         work = float(v @ (robot.actuation_matrix(q) @ tau))

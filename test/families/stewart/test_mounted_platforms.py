@@ -199,13 +199,11 @@ def test_it_pickles_and_batches():
         )
 
 
-HYDRAULIC = read("stewart_1t").text
 FLEXIBLE = """<flexdyn reference="platform"><beam length="0.1" mass_per_length="4" EIy="900" EIz="700"/>
   <modes bending_y="1"/></flexdyn>"""
 LOOP = '<loop name="knot" type="distance" base="world" end="fore" length="1"/>'
 SPRING = '<spring name="leg_3" base="world" base_xyz="9 0 0" end="fore" stiffness="1"/>'
 REFUSED = [
-    (HYDRAULIC.replace("<flexdyn>", ARM + "<flexdyn>", 1), "leg_1", "hydraulics"),
     (with_arm(ARM + FLEXIBLE), "flexible link 'platform'", "a rigid link"),
     (with_arm().replace("<gravity>", LOOP + "<gravity>"), "loop", "knot"),
     (with_arm().replace("<gravity>", SPRING + "<gravity>"), "leg_3", "has this name"),

@@ -10,7 +10,6 @@ import numba
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.families.trees.elements.kernels import verbs
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
@@ -25,7 +24,7 @@ from flexdyn_ros.families.trees.elements.model import (
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import loops_of
-from flexdyn_ros.multibody.elements.cylinder.circuits import circuits_of, unused_supplies
+from flexdyn_ros.multibody.elements.cylinder.circuits import OnOil, circuits_of, unused_supplies
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -98,7 +97,7 @@ class Elements(Layer):
 
     def _find_oil(self) -> Oil | None:
         description = self.functions.description
-        on_oil = any(isinstance(e.record, DrivenCylinder) and e.record.hydraulics for e in self.elements)
+        on_oil = any(isinstance(e.record, OnOil) and e.record.hydraulics for e in self.elements)
         if not on_oil and "supply" not in description.extras:
             return None
         circuits = circuits_of(description)
@@ -154,8 +153,9 @@ class Elements(Layer):
 
     @property
     def by_mass_matrix(self) -> bool:
-        """True where elements have mass, which couples bodies that are not parent and child."""
-        return self.has_inertia or bool(numba.config.DISABLE_JIT)
+        """True where elements have mass that couples bodies which are not parent and child."""
+        joins = self.packed.is_joined and not self.functions.weak_bodies
+        return (self.has_inertia and not joins) or bool(numba.config.DISABLE_JIT)
 
     def parameters(self, tree: RigidTree) -> tuple[Parameter, ...]:
         placed = placed_elements(self.functions.description, tree)

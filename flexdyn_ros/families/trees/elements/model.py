@@ -11,7 +11,16 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.trees.elements.kernels import dense, inertias, parts, steps, verbs
+from flexdyn_ros.families.trees.elements.kernels import (
+    dense,
+    inertias,
+    joined_flexible,
+    joined_rigid,
+    parts,
+    steps,
+    verbs,
+)
+from flexdyn_ros.families.trees.elements.kernels import joined as of_joined
 from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.kernels import steps as flexible_steps
 from flexdyn_ros.families.trees.layers import layer_header
@@ -214,8 +223,8 @@ def meeting_elements(robot: RobotInterface, elements: Sequence[Element], lengths
 
 #: functions of trees alone, and what stands in their place where masses join inertias
 _JOINED = (
-    (rigid_steps.accelerate, inertias.accelerate_rigid),
-    (flexible_steps.accelerate, inertias.accelerate_flexible),
+    (rigid_steps.accelerate, {"accelerate": inertias.accelerate_rigid, **joined_rigid.functions}),
+    (flexible_steps.accelerate, {"accelerate": inertias.accelerate_flexible, **joined_flexible.functions}),
 )
 
 
@@ -228,7 +237,7 @@ class PackedElements:
     def __init__(self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table) -> None:
         m = tree.model
         self._elements, self._nv, self._nb = elements, m.nv, m.nb
-        #: `accelerate` of the tree with what inertias gain; None where elements are around something else
+        #: functions of the tree with what inertias gain; None where elements are around something else
         self._joined = next((x for one, x in _JOINED if inner.get("accelerate") is one), None)
         rows: list[list[int]] = []
         numbers: list[float] = []
@@ -256,7 +265,9 @@ class PackedElements:
             self._in_rows, joined = self._in_rows + joined, 0
             table = np.array(rows, dtype=np.int64).ravel()
         elif self._joined is not None and joined > 0:
-            inner = inner.with_rows({"accelerate": self._joined})
+            inner = inner.with_rows(self._joined)
+        #: all masses join inertias
+        self.is_joined = joined > 0 and self._in_rows == 0
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
         self.header = layer_header(base, tree)
@@ -279,7 +290,7 @@ class PackedElements:
         self.table = table
         self._own = {**verbs.layer, **steps.layer}
         if self._heavy:
-            self._own |= verbs.heavy
+            self._own |= verbs.heavy | (of_joined.layer if self.is_joined else {})
         elif "forward" in inner:
             self._own |= verbs.massless
         if driven:
@@ -288,7 +299,9 @@ class PackedElements:
         #: the table of the tree, wrapped by the functions of the elements
         self.wrapped = Table({**alone, **self._own}, inner, self.open)
         #: numbers of work memory that the kernels take
-        self.numbers = base.numbers + layout.room_size(len(elements), m.nv) + 2 * driven
+        self.numbers = (
+            base.numbers + layout.room_size(len(elements), m.nv) + inertias.ADDED * m.nb + 2 * driven
+        )
 
     def coordinates(self, q: np.ndarray) -> tuple[np.ndarray, dict[int, float]]:
         """Lengths and angles (n,) of all elements, and of those with an axis its cosine with the line; by

@@ -3,7 +3,7 @@ that ask them first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any
 
@@ -77,11 +77,6 @@ class FastPaths:
         return CompiledLoops(self._closing, self._packed, OPEN)
 
     @cached_property
-    def _of_stages(self) -> CompiledLoops:
-        """For states within a step."""
-        return CompiledLoops(self._closing, self._packed, np.inf)
-
-    @cached_property
     def forward_dynamics(self) -> Callable[..., np.ndarray]:
         """Single states of the usual types go to one entry."""
         f, general = self._closing.functions, self._forces.forward_dynamics
@@ -106,24 +101,6 @@ class FastPaths:
         a = check_out(out, (*rows.shape, f.nv), rows)
         q, v, tau = (np.ascontiguousarray(rows.take(name)) for name in given)
         return a if self._compiled.rows(q, v, tau, a.reshape(rows.count, -1)) else None
-
-    def stage_dynamics(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray | None = None,
-        wrenches: Mapping[str, object] | None = None,
-        *,
-        prescribed: Mapping[str, object] | None = None,
-    ) -> np.ndarray:
-        """See `Forces.stage_dynamics`."""
-        f = self._closing.functions
-        if self._is_there and not (wrenches or prescribed or np.ndim(q) > 1):
-            call, address = self._of_stages.single()
-            a = np.empty(f.nv)
-            if call(address, q, v, np.zeros(f.nu) if tau is None else tau, a) == 0:
-                return a
-        return self._forces.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
 
     def project(
         self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()

@@ -60,19 +60,6 @@ class Forces:
         a.reshape(found.a.shape)[...] = found.a
         return a
 
-    def stage_dynamics(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray | None = None,
-        wrenches: Mapping[str, object] | None = None,
-        *,
-        prescribed: Mapping[str, object] | None = None,
-    ) -> np.ndarray:
-        """`forward_dynamics` of states within a step, which lie off the loops by the error of the step."""
-        rows, found = self.solve(q, v, tau, wrenches, prescribed, np.inf)
-        return found.a.reshape(*rows.shape, self.closing.functions.nv)
-
     def efforts_for(
         self,
         q: np.ndarray,

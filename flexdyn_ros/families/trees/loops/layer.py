@@ -130,9 +130,6 @@ class Loops(Layer):
             ]
         return found
 
-    def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
-        return self._fast.stage_dynamics(*state, **more)
-
     def refuse(self, verb: str) -> None:
         if verb not in _OF_REACTIONS:
             raise self.closing.unsupported(verb)

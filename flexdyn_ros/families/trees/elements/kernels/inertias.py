@@ -35,7 +35,6 @@ from .views import (
     ADDED_AT,
     COUNT,
     END_IS_HELD,
-    INERTIA,
     JOINS,
     NUMBERS,
     NUMBERS_AT,
@@ -59,11 +58,11 @@ def added_at(head, work):
 
 
 @kernel
-def gather_inertias(head, rows, in_world, added):
+def gather_inertias(head, rows, in_world, added, inertia):
     """Write what the inertias of nodes gain, after motion and accelerations of all elements; in_world: in
-    world axes, else in those of each node."""
+    world axes, else in those of each node; inertia: column of the C functions for this number type."""
     for i in range(added.shape[0]):
-        added[i] = 0.0
+        added[i] = 0.0 * rows[0]
     for i in range(head[COUNT]):
         row = row_of(head, i)
         if row[JOINS] > 0:
@@ -86,12 +85,12 @@ def gather_inertias(head, rows, in_world, added):
                 lx, ly, lz = add_cross(lx, ly, lz, -wx, -wy, -wz, cx, cy, cz)
                 store3(own, ACCELERATION + first, ax, ay, az)
                 store3(own, ACCELERATION + first + 3, lx, ly, lz)
-                m, f = wrench_about(head, i, rows, first, r, p, in_world)
+                m, f = wrench_about(head, i, rows, first, r, p, in_world, inertia)
                 for j in range(3):
                     block[27 + j] += m[j]
                     block[30 + j] += f[j]
             for k in range(0 if row[WITH_MOMENT] != 0 else 3, 6):
-                add_column(head, i, rows, first, k, r, p, in_world, block)
+                add_column(head, i, rows, first, k, r, p, in_world, inertia, block)
 
 
 @kernel(forceinline=True)
@@ -132,7 +131,7 @@ def turned_back(r, x):
 
 
 @kernel
-def add_column(head, i, rows, first, k, r, p, in_world, block):
+def add_column(head, i, rows, first, k, r, p, in_world, inertia, block):
     """Column k of G: the frame of element i accelerates by a unit along axis k - 3 of the node (of the
     world), or about axis k.
 
@@ -145,9 +144,9 @@ def add_column(head, i, rows, first, k, r, p, in_world, block):
     for j in range(3):
         x = r[3 * j + k % 3]
         if in_world:
-            x = 1.0 if j == k % 3 else 0.0
+            x = 0.0 * x + (1.0 if j == k % 3 else 0.0)
         own[ACCELERATION + first + 3 * (k // 3) + j] = x
-    m, f = wrench_about(head, i, rows, first, r, p, in_world)
+    m, f = wrench_about(head, i, rows, first, r, p, in_world, inertia)
     c = k % 3
     if k < 3:
         for j in range(3):
@@ -163,9 +162,9 @@ def add_column(head, i, rows, first, k, r, p, in_world, block):
 
 
 @kernel(forceinline=True)
-def wrench_about(head, i, rows, first, r, p, in_world):
+def wrench_about(head, i, rows, first, r, p, in_world, inertia):
     """Moment about the node's origin, and force, that element i takes at the accelerations in its rows."""
-    call(head, i, rows, INERTIA)
+    call(head, i, rows, inertia)
     own = tail(rows, ROWS * i + WEIGHT + at.WRENCHES + first)
     m, f = load3(own, 0), load3(own, 3)
     if not in_world:

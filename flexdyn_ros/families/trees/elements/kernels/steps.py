@@ -47,6 +47,7 @@ from .views import (
     GIVEN,
     IN_ROWS,
     IN_WORLD,
+    INERTIA,
     JOINED,
     NU,
     ROWS,
@@ -162,7 +163,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
                 J[chosen * nv + k] = J[i * nv + k]
             chosen += 1
     if head[JOINED] != 0:
-        gather_inertias(head, rows, head[JOINED] == IN_WORLD, added_at(head, work))
+        gather_inertias(head, rows, head[JOINED] == IN_WORLD, added_at(head, work), INERTIA)
     if head[DENSE] != 0:
         arrays = address_of(rows), q, v, address_of(trial), extra, h, address_of(J), address_of(weights)
         call_dense(head[DENSE], (robot, work, *arrays, chosen, a))

@@ -231,7 +231,8 @@ def jacobians_of(address, memory):
     return window(memory, head[WORK_SIZE] + ROWS * head[COUNT] + 6 + nv, 12 * nv)
 
 
-def room_size(count: int, nv: int) -> int:
+@kernel(forceinline=True)
+def room_size(count, nv):
     """Numbers behind those of the tree that `room_of` takes; behind it room for two
     Jacobians, as tangents for derivatives."""
     return ROWS * count + 6 + 13 * nv + nv * nv // 12 + 1

@@ -37,6 +37,8 @@ from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
+from . import metric
+
 #: words of loops in a header: behind those of all other layers
 FIRST, LOOPS_HEADER = 46, 64
 (
@@ -347,30 +349,31 @@ def backwards(L, n, x):
 
 
 @kernel
-def factor_rows(data):
-    """Write W = J L^-T of the factor L, G = W W', its factors and order; returns how many rows are
-    independent."""
+def rows_of_coordinates(data):
+    """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
-    for r in range(m):
-        for j in range(nv):
-            data.W[r, j] = data.J[r, j]
-        forwards(data.L, nv, data.W[r])
-        for k in range(r + 1):
-            s = 0.0
-            for j in range(nv):
-                s += data.W[r, j] * data.W[k, j]
-            data.G[r, k] = data.G[k, r] = s
-    return independent_rows(data.G, m, data.F, data.left, data.order)
+    return data.W.reshape(nv, m)
+
+
+@kernel
+def factor_rows(data):
+    """Write W = L'^-1 J' of the factor L (metric.py), G = W' W = J M^-1 J', its factors and order; returns
+    how many rows are independent."""
+    W = rows_of_coordinates(data)
+    metric.carry_rows(data.L, data.J, W)
+    metric.product_of_rows(W, data.G)
+    return independent_rows(data.G, data.J.shape[0], data.F, data.left, data.order)
 
 
 @kernel
 def push_rows(data, rank):
     """Write change = M^-1 J' lam (nv,), with G lam = c in place of lam, after `factor_rows`."""
     m, nv = data.J.shape
+    W = rows_of_coordinates(data)
     solve_rows(data.F, rank, data.order, data.lam)
     for j in range(nv):
         s = 0.0
         for r in range(m):
-            s += data.W[r, j] * data.lam[r]
+            s += W[j, r] * data.lam[r]
         data.change[j] = s
-    backwards(data.L, nv, data.change)
+    metric.to_root(data.L, nv, data.change)

@@ -9,9 +9,12 @@ from 0, which reach the multipliers of least norm (Carpentier, Budhiraja & Mansa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
-from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
+from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
@@ -64,7 +67,6 @@ def iterate(data, n):
             lam[i] = lam[i] + rest[i]
 
 
-@callback(motion.accelerate.signature)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/verbs/table.py."""
     address = robot_of(robot)
@@ -147,7 +149,6 @@ def push(data, taken, n, held):
     backwards(data.L, nv, data.change)
 
 
-@callback(motion.constrain.signature)
 def constrain(robot, work, q, v):
     """See numerics/verbs/table.py; two rounds for the pose, then the velocities."""
     address = robot_of(robot)
@@ -188,5 +189,11 @@ def constrain(robot, work, q, v):
     return OK
 
 
+class Traced(NamedTuple):
+    """A function that is interpreted alone, as `Callback` has it."""
+
+    function: Callable[..., int]
+
+
 #: by the names that exporters look for
-functions = {"traced_accelerate": accelerate, "traced_constrain": constrain}
+functions: dict[str, Any] = {"traced_accelerate": Traced(accelerate), "traced_constrain": Traced(constrain)}
