@@ -294,6 +294,7 @@ def test_functions_of_a_robot_stand_on_two_classes_and_nothing_is_overridden_twi
         "canadarm2",
         "boom_on_cylinder",
         "boom",
+        "excavator",
         "mobile_arm",
         "soft_arm",
         "stewart_1t",

@@ -10,7 +10,7 @@ from machines import FOUR_BAR_LOOP, FOUR_BAR_START, four_bar, four_bar_urdf, fou
 from machines import robot as mechanism
 
 import flexdyn_ros
-from flexdyn_ros.errors import ConvergenceError, DescriptionError, StateError
+from flexdyn_ros.errors import ConvergenceError, DescriptionError, StateError, UnknownNameError
 
 ACTIVE = ("swing", "lift", "reach", "curl")
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.9
@@ -107,6 +107,10 @@ def test_a_change_that_is_too_large_is_refused():
         robot.assemble(far)
     with pytest.raises(ConvergenceError, match="maximum_change"):
         robot.project(far, np.zeros(3))
+    # small changes too, which are compiled otherwise
+    narrow = four_bar(start=FOUR_BAR_START.replace("<assembly", '<assembly maximum_change="0.001"'))
+    with pytest.raises(ConvergenceError, match=r"more than maximum_change = 0\.001"):
+        narrow.project(q + [0.0, 0.01, 0.0], np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +200,19 @@ def test_a_joint_limit_at_the_neutral_pose_is_told():
     assert (
         "the neutral position of crank_joint, -1 rad, is outside its limits -0.5 to 0.5 rad" in report.notes
     )
+
+
+def test_a_prescribed_base_of_a_closed_mechanism_is_refused_by_name():
+    """Joints can be prescribed, and wheels by their drive; a free base cannot."""
+    body = '<inertial><mass value="5"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text = four_bar_urdf(more='<actuation active="crank_joint"/><base type="planar"/>')
+    text = text.replace('<link name="ground"/>', f'<link name="ground">{body}</link>')
+    robot = flexdyn_ros.load(text)
+    assert robot.mobility == 4
+    with pytest.raises(
+        UnknownNameError, match=r"unknown joint to prescribe 'base/x'; known names: crank_joint"
+    ):
+        flexdyn_ros.simulate(robot, 0.1, prescribed={"base/x": lambda t: (0.1 * t, 0.1, 0.0)})
 
 
 def test_changes_after_which_nothing_closes_are_refused_by_name():

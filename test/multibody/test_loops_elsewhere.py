@@ -114,5 +114,25 @@ def test_other_words_of_other_tools_are_left_alone(tag):
     assert suggestions(open_chain(tag)) == []
 
 
+@pytest.mark.parametrize(("ratio", "mobility"), [(-1.0, 1), (-0.8, 0)])
+def test_mimic_joints_in_a_loop_are_substituted(ratio, mobility):
+    """With the ratio of the parallelogram nothing is constrained twice; another one holds it still."""
+    mimic = f'type="continuous"><mimic joint="crank_joint" multiplier="{ratio}"/>'
+    loop = (
+        '<loop name="pin" type="revolute" base="coupler" base_xyz="0.3 0 0" end="rocker" end_xyz="0 0 0.4"'
+        ' axis="0 1 0"/>'
+    )
+    text = open_chain(f"<flexdyn>{loop}</flexdyn>")
+    text = text.replace('name="coupler_joint" type="continuous">', f'name="coupler_joint" {mimic}')
+    closed = flexdyn_ros.load(text)
+    assert closed.v_names == ("crank_joint", "rocker_joint")
+    assert closed.mobility == mobility
+    (note,) = (x for x in flexdyn_ros.check(text).notes if "rows of loops" in x)
+    assert f"mobility {mobility}" in note
+    if mobility:
+        q = closed.assemble(np.array([0.3, 0.2]), lock=("crank_joint",))
+        np.testing.assert_allclose(q, [0.3, 0.3], atol=1e-9)
+
+
 def test_check_asks_of_passive_joints_only_where_no_loop_counts_them():
     assert not any("intended?" in note for note in flexdyn_ros.check("excavator").notes)

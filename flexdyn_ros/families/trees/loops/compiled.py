@@ -107,7 +107,7 @@ class FastPaths:
     ) -> tuple[np.ndarray, np.ndarray]:
         """See `Closing.project`."""
         f = self._closing.functions
-        if self._is_there and not lock:
+        if self._is_there and not lock and self._closing.maximum_change is None:
             rows = Rows({"q": (q, f.nq), "v": (v, f.nv)})
             place, speed = (rows.take(name).reshape(-1).copy() for name in ("q", "v"))
             if rows.shape == () and self._compiled.project(place, speed):
