@@ -80,6 +80,20 @@ def hexapod_arm(robot: Any) -> np.ndarray:
     return q
 
 
+def delta(robot: Any) -> np.ndarray:
+    """Aside and lowered, on its rods."""
+    q = robot.neutral()
+    set_named(robot, q, motor_1=0.55, motor_2=0.05, motor_3=0.3)
+    return robot.assemble(q, lock=robot.actuators)
+
+
+def excavator(robot: Any) -> np.ndarray:
+    """The arm lowered, the bucket half curled."""
+    q = robot.neutral()
+    set_named(robot, q, swing=0.3, lift=0.42, reach=0.15, curl=-0.5)
+    return robot.assemble(q, lock=["swing", "lift", "reach", "curl"])
+
+
 class Scene(NamedTuple):
     """A picture: robot, pose, what colours it, from where, share of the height that is looked at, factor of
     deformations."""
@@ -101,6 +115,8 @@ SCENES = (
     Scene("boom_on_cylinder", boom_on_cylinder, "none", "corner", 0.85),
     Scene("boom", boom, "none", "corner", 0.85),
     Scene("hexapod_arm", hexapod_arm, "none", "corner", 0.74),
+    Scene("delta", delta, "none", "corner", 0.85),
+    Scene("excavator", excavator, "none", "corner", 0.85),
 )
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 
 from . import memory as at
-from .defect import energies_of
-from .forces import actuate, explicit_rates, observe, penetration, prepare
+from .defect import energies_of, total_energy
+from .forces import actuate, constrain, explicit_rates, has_constraints, observe, penetration, prepare
 from .memory import header_of, open_steps
 from .methods import call_method
 
@@ -22,7 +22,7 @@ _V = "float64[::1]"
 _M = "float64[:,::1]"
 
 #: how a call ends
-OK, NOT_FINITE, DIVERGED = 0, 1, 2
+OK, NOT_FINITE, DIVERGED, OPENED = 0, 1, 2, 3
 
 
 @kernel
@@ -53,14 +53,32 @@ def start_step(steps, t, h):
 
 @inlined
 def take_step(steps, t, h):
-    """One step; the state moves only if the new one is finite and within memory.v_bound."""
+    """One step; the state moves only if the new one is finite, within memory.v_bound and near the
+    constraints."""
     memory = open_steps(steps)
     start_step(steps, t, h)
     call_method(header_of(steps)[at.S_STEP], (steps, t, h))
     status = check_state(memory)
     if status == OK:
+        status = close_state(steps)
+    if status == OK:
         take_over(memory, h)
     return status
+
+
+@kernel
+def close_state(steps):
+    """Move the state q1, v1 onto the constraints, and book what energy that takes; OK, or OPENED."""
+    if not has_constraints(steps):
+        return OK
+    memory = open_steps(steps)
+    books = header_of(steps)[at.S_DEFECT] != 0
+    before = total_energy(steps, memory.q1, memory.v1) if books else 0.0
+    if constrain(steps, memory.q1, memory.v1) != 0:
+        return OPENED
+    if books:
+        memory.account1[at.NUMERICAL] += before - total_energy(steps, memory.q1, memory.v1)
+    return OK
 
 
 @kernel

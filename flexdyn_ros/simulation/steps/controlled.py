@@ -391,7 +391,7 @@ class _Run:
             found = [(share, watch) for share, watch in found if share <= kink + SAME_MOMENT]
             self._values = values_past(self.plan.watches, found, begin + kink * h, at(kink), before)
         for share, watch in found:
-            state = at(share)
+            state = self.plan.robot.functions.project(*at(share))
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
             self.record.events.append(event)
             if watch.terminal:

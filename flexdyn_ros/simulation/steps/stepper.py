@@ -17,13 +17,14 @@ from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.drive import Drive
+from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stiffness import fastest_rate, scaled_masses, speed_bounds, stops_at
 from flexdyn_ros.simulation.steps.workspace import Workspace
 
 __all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper", "finite_vector"]
 
 #: what `Stepper.advance` returns
-OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
+OK, NOT_FINITE, DIVERGED, OPENED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED, kernels.OPENED
 
 METHODS = {
     "semi_implicit_euler": at.SEMI_IMPLICIT_EULER,
@@ -38,6 +39,7 @@ BOOKED = ("semi_implicit_euler", "rk4", "rosenbrock")
 FAILURES = {
     NOT_FINITE: "the state is no longer finite",
     DIVERGED: "the simulation diverged: kinetic energy beyond 1e12 times its scale",
+    OPENED: "the loops came apart within a step",
 }
 
 #: largest rate [1/s] times step at which "auto" takes rk4, which is stable up to 2.78
@@ -109,6 +111,8 @@ class Stepper:
         The method in use, never "auto".
     message : str
         What went wrong in the last `advance` that did not return OK.
+    moved : str
+        How far the state that was set last was moved onto the robot's constraints; empty where it was not.
 
     Raises
     ------
@@ -132,7 +136,6 @@ class Stepper:
         saturate: bool = False,
     ) -> None:
         motion = robot.motion
-        robot.functions.refuse("Stepper")
         if motion is None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no compiled steps with this formulation; flexdyn_ros.simulate "
@@ -156,7 +159,7 @@ class Stepper:
         self._steps = self._workspace.address
         self._advance = kernels.advance.load()
         self._bind_views()
-        self.message, self._books = "", False
+        self.message, self.moved, self._books = "", "", False
         self.steps, self._t0 = 0, t0
         self._stops: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
         self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
@@ -216,7 +219,8 @@ class Stepper:
     # ---- what it does ----
 
     def advance(self, steps: int = 1, tau: np.ndarray | None = None) -> int:
-        """Advance by a number of steps; returns OK (0), or NOT_FINITE or DIVERGED, the last good state kept.
+        """Advance by a number of steps; returns OK (0), or NOT_FINITE, DIVERGED or OPENED, the
+        last good state kept.
 
         tau (nu,), if given, is the commanded effort from now on [N m, N]. Never raises for what the physics
         does; the wrong shape or NaN in tau raise DimensionError or StateError and nothing moves.
@@ -272,12 +276,20 @@ class Stepper:
     ) -> None:
         """Replace what is given; clear work, dissipated, steps and saturated.
 
-        Gains, targets, efforts and wrenches stay; states of elements are put at rest.
+        Gains, targets, efforts and wrenches stay; states of elements are put at rest. Robots with loops go to
+        the nearest state on these; `moved` then says how far that is.
+
+        Raises
+        ------
+        DimensionError, StateError
+        ConvergenceError
+            If the loops cannot be closed from there.
         """
         robot, w = self.robot, self._workspace
         new_q = w["q"].copy() if q is None else finite_vector(q, "q", robot.nq)
         new_v = w["v"].copy() if v is None else finite_vector(v, "v", robot.nv)
         new_q = robot.integrate(new_q, np.zeros(robot.nv), 0.0)
+        new_q, new_v, _, self.moved = onto_constraints(robot, new_q, new_v, "the state")
         w["q"][:], w["v"][:] = new_q, new_v
         self._t0, self.steps = (self.t if t is None else check_clock(t, 0.0, self.dt)), 0
         w["account"][:] = 0.0

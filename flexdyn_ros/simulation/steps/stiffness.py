@@ -55,11 +55,12 @@ def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
 
 def _inertia(robot: Robot, motion: Motion, q: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg or
-    cylinder; 0 where that cannot move anything."""
-    if motion.drives_coordinates:
+    cylinder, and of all in closed mechanisms; 0 where that cannot move anything."""
+    closed = robot.functions.is_constrained
+    if motion.drives_coordinates and not closed:
         return np.diagonal(M)
-    B = robot.actuation_matrix(q)
-    return reciprocal(np.einsum("ij,ij->j", B, _inverse(M) @ B))
+    B, inverse = robot.actuation_matrix(q), robot.functions.inverse_inertia(q) if closed else _inverse(M)
+    return reciprocal(np.einsum("ij,ij->j", B, inverse @ B))
 
 
 def reciprocal(x: np.ndarray) -> np.ndarray:

@@ -105,10 +105,6 @@ class Elements(Layer):
             self.functions.warnings += unused_supplies(description)
         if not circuits:
             return None
-        if loops_of(description):
-            _, record = circuits[0].cylinders[0]
-            place = description.place(record, f"cylinder '{record.name}'")
-            place.fail("<hydraulics> beside a <loop> is not possible yet", expected="no <loop>, or <force>")
         from flexdyn_ros.families.trees.elements.oil import Oil
 
         names = {record.name for circuit in circuits for _, record in circuit.cylinders}

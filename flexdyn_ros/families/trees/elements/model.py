@@ -270,8 +270,8 @@ class PackedElements:
         self.is_joined = joined > 0 and self._in_rows == 0
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
-        self._header = layer_header(base, tree)
-        self.address = self._header.address
+        self.header = layer_header(base, tree)
+        self.address = self.header.address
         self._heavy = any(element.inertia is not None for element in elements)
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         words = {
@@ -285,7 +285,7 @@ class PackedElements:
             layout.INNER: inner,
             layout.GIVEN: given[0] if given else -1,
         }
-        self._header.put(words)
+        self.header.put(words)
         #: rows of the elements, as kernels see them
         self.table = table
         self._own = {**verbs.layer, **steps.layer}
@@ -321,7 +321,7 @@ class PackedElements:
     def open(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
         if "slopes" in names:
-            self._header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
+            self.header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
         if {*names} & {"inverse_on_lanes", "forward_on_lanes"}:
             self.provide_laws("lanes", layout.LAW_ON_LANES, layout.INERTIA_ON_LANES)
@@ -334,7 +334,7 @@ class PackedElements:
         words = {layout.OBSERVE: layout.observe_all}
         if self._heavy:
             words |= {layout.WEIGH: parts.weigh_all, layout.MASS_ROWS: parts.find_mass_rows}
-        self._header.put(words)
+        self.header.put(words)
 
     def provide_laws(self, number_type: str, law: int, inertia: int) -> None:
         """Write the addresses of laws and inertias for a number type into columns of the table."""
@@ -347,7 +347,7 @@ class PackedElements:
         """Numbers of work memory of steps, those of the tree alone take `size`."""
         arguments = size, len(self._elements), self._in_rows, self._nv, self._nb
         whole, at = steps.elements_steps_size(*arguments)
-        self._header.put({layout.STEPS_WORK: size, layout.ADDED_AT: at})
+        self.header.put({layout.STEPS_WORK: size, layout.ADDED_AT: at})
         return whole
 
     @property
@@ -364,8 +364,8 @@ class PackedElements:
         """The function of rows of the small system, or of the mass matrix, which only steps and elements with
         mass need."""
         chosen = {layout.SOLVE: steps.solve_rows} if self._dense is None else {layout.DENSE: self._dense}
-        self._header.put(chosen)
+        self.header.put(chosen)
 
     def keep_work(self, numbers: int) -> None:
         """Have memory for forward dynamics of single states."""
-        self._header.put({layout.WORK: np.zeros(numbers)})
+        self.header.put({layout.WORK: np.zeros(numbers)})

@@ -38,7 +38,7 @@ from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import parts
-from .dense import call_dense, dense_size
+from .dense import call_dense, dense_size, room
 from .inertias import ADDED, added_at, gather_inertias
 from .views import (
     COUNT,
@@ -72,7 +72,7 @@ def elements_steps_size(inner: int, count: int, heavy: int, nv: int, nb: int) ->
 
 @kernel(forceinline=True)
 def _own_size(n, m, nv):
-    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 3 * m + 1
+    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 3 * m + 2 + nv
 
 
 @kernel(forceinline=True)
@@ -104,6 +104,14 @@ def share_at_given(head, rest):
     """What driven elements do at the prescribed coordinate (1,); rest: the last that `own_work` cuts."""
     m = most_rows(head)
     return tail(rest, 2 * m * head[views.NV] + m * m + 3 * m)
+
+
+@kernel(forceinline=True)
+def answer_of_tree(head, rest):
+    """The tree's answer without rows (nv,), and how many rows there were (1,); rest: as above."""
+    m, nv = most_rows(head), head[views.NV]
+    first = 2 * m * nv + m * m + 3 * m + 1
+    return window(rest, first, nv), tail(rest, first + nv)
 
 
 @callback(motion.accelerate.signature)
@@ -170,6 +178,10 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         efforts[given] = trial[given] - f[given]
         if head[NU] > nv:
             efforts[given] -= share_at_given(head, rest)[0]
+    kept, count = answer_of_tree(head, rest)
+    for k in range(nv):
+        kept[k] = floats_at(a, nv)[k]
+    count[0] = chosen
     if chosen > 0:
         _call_solve(head[SOLVE], (robot, work, t, q, v, force, extra, h, size, chosen, a))
     return 0
@@ -227,6 +239,43 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
             a[k] -= weights[i] * z[i] * X[i * nv + k]
         if given >= 0:
             efforts[given] -= weights[i] * z[i] * taken[i]
+    return 0
+
+
+@callback(motion.respond.signature)
+def respond(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/verbs/table.py: one more answer of the tree, by the factors that `accelerate` left."""
+    head = header_of(robot_of(robot))
+    nv, m = head[views.NV], most_rows(head)
+    _, _, _, vectors, _, rest = own_work(head, work)
+    f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
+    more, answer, (kept, count) = floats_at(force, nv), floats_at(a, nv), answer_of_tree(head, rest)
+    if head[DENSE] != 0:
+        for k in range(nv):
+            answer[k] = more[k]
+        # `accelerate` left the factor of the mass matrix
+        cholesky_solve(room(head, work)[0], nv, answer)
+        return 0
+    for k in range(nv):
+        trial[k] = f[k] + more[k]
+        answer[k] = kept[k]
+    arguments = (robot, work, t, q, v, address_of(trial), extra, h, a)
+    motion.call_accelerate(inner_function(head, motion.ACCELERATE), arguments)
+    n = int(count[0])
+    J, X = window(rest, 0, m * nv), window(rest, m * nv, m * nv)
+    G = window(rest, 2 * m * nv, n * n).reshape(n, n)
+    weights = tail(rest, 2 * m * nv + m * m)
+    z = window(weights, m, n)
+    for i in range(n):
+        z[i] = 0.0
+        for k in range(nv):
+            z[i] += weights[i] * J[i * nv + k] * (answer[k] - kept[k])
+    if n > 0:
+        cholesky_solve(G, n, z)
+    for k in range(nv):
+        answer[k] -= kept[k]
+        for i in range(n):
+            answer[k] -= weights[i] * z[i] * X[i * nv + k]
     return 0
 
 
@@ -292,5 +341,5 @@ def exert(robot, work, q, effort, force):
 
 
 #: around those of any tree; for elements that are driven
-layer = {"accelerate": accelerate, "losses": losses}
+layer = {"accelerate": accelerate, "respond": respond, "losses": losses}
 driven = {"measure": observe, "exert": exert}
