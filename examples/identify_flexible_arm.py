@@ -1,20 +1,28 @@
-"""Stiffness and damping of an arm with two flexible links, from logs of its joints and a strain gauge.
+"""Stiffness and damping of an arm with two flexible links, from logs of its joints and strain gauges.
 
     python examples/identify_flexible_arm.py FOLDER [REPORT]
 
-FOLDER holds logs of the Quanser 2-DOF serial flexible link, as software/quanser_updated/lqg_data of
-https://github.com/basta/quanser-2-dof-serial-flexible-link does (MIT licence), at 500 Hz: hub angle theta11,
-deflection angle theta12 of the first stage, and X2_sim, whose name says simulated. Its first column is the
-encoder of the elbow: it counts in steps of 2 pi / 4096 / 50, those of the encoder behind the elbow's gear, as
-theta11 does in steps of 2 pi / 4096 / 100. The elbow yields by some 0.1 rad while the hub moves. There are
-no currents: the motion of both joints is the input. The gauge has a gain and a low pass, which are fitted
-too. Two runs are held out. Dimensions are those of the same repository's configuration; what they do not tell
-(where masses lie) is ASSUMED.
+FOLDER is a clone of https://github.com/basta/quanser-2-dof-serial-flexible-link (MIT licence), the Quanser
+2-DOF serial flexible link at 500 Hz. Its software/quanser_updated/lqg_data has runs of one controller, and
+data of another. X1_meas has hub angle, deflection angle of the first link, and their rates; X2_sim, whose
+name says simulated, has the same of the elbow and the second link as they were measured: its first column
+counts in steps of 2 pi / 4096 / 50, those of the encoder before the elbow's gear, and its second is the gauge
+of the second link. There are no currents: the motion of both joints is the input, and the elbow yields by
+some 0.1 rad while the hub moves.
+
+The program of the rig passes the gauges through w^2 / (s^2 + 2 z w s + w^2), w = 2 pi 2 Hz, z = 0.9, by Euler
+steps (software/quanser_updated/q_2dsfl_orr_lqg_quarc_win64, Filter3), and logs value and rate of the filter:
+what it was given follows from them without loss. Gauges creep from run to run: their zero is the mean of the
+last second, when the arm stands. Two runs, and all of the other controller, are held out.
+
+Dimensions and masses are those of config_2dslf.m. It takes 0.079 m off where it moves inertias from a joint
+to the root of its beam; that motor and fixture of the elbow, 1.368 kg, lie on its axis is ASSUMED, and that
+their radius of gyration is 4.7 cm. A fit of the load beside the stiffness finds 0.158 +- 0.004 kg (0.157 kg
+in config_2dslf.m).
 """
 
 import sys
 import warnings
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -27,72 +35,87 @@ ARM = """<robot name="two_flexible_links">
   <link name="base"/>
   <link name="link_1"/>
   <link name="link_2"/>
-  <link name="tip"/>
+  <link name="second_stage"><inertial><mass value="1.368"/>
+    <inertia ixx="0.003" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.003"/></inertial></link>
+  <link name="load"><inertial><mass value="0.157"/>
+    <inertia ixx="5e-5" ixy="0" ixz="0" iyy="5e-5" iyz="0" izz="5e-5"/></inertial></link>
   <joint name="shoulder" type="revolute"><parent link="base"/><child link="link_1"/><axis xyz="0 0 1"/>
     <limit lower="-1.6" upper="1.6" effort="30" velocity="5"/></joint>
-  <joint name="elbow" type="revolute"><parent link="link_1"/><child link="link_2"/><origin xyz="0.202 0 0"/>
+  <joint name="elbow" type="revolute"><parent link="link_1"/><child link="link_2"/><origin xyz="0.281 0 0"/>
     <axis xyz="0 0 1"/><limit lower="-1.6" upper="1.6" effort="10" velocity="15"/></joint>
-  <joint name="mount" type="fixed"><parent link="link_2"/><child link="tip"/><origin xyz="0.20185 0 0"/>
+  <joint name="fixture" type="fixed"><parent link="link_1"/><child link="second_stage"/>
+    <origin xyz="0.281 0 0"/></joint>
+  <joint name="mount" type="fixed"><parent link="link_2"/><child link="load"/><origin xyz="0.28085 0 0"/>
   </joint>
   <flexdyn version="1"><gravity>0 0 0</gravity></flexdyn>
   <flexdyn reference="shoulder"><rotor inertia="6.28e-6" gear_ratio="100"/></flexdyn>
   <flexdyn reference="elbow"><rotor inertia="1.03e-6" gear_ratio="50"/></flexdyn>
   <flexdyn reference="link_1">
-    <beam><rectangle width="0.00127" height="0.0762"/>
+    <beam origin="0.079 0 0" length="0.202"><rectangle width="0.00127" height="0.0762"/>
       <material E="2.068427e11" density="7850" poisson="0.3"/></beam>
     <modes bending_y="1"/><damping ratio="0.02"/>
-    <body name="second_stage" station="tip"><origin xyz="0.079 0 0"/><mass value="1.578"/>
-      <inertia ixx="0.003" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.003"/></body>
   </flexdyn>
   <flexdyn reference="link_2">
-    <beam><rectangle width="0.000889" height="0.0381"/>
+    <beam origin="0.079 0 0" length="0.20185"><rectangle width="0.000889" height="0.0381"/>
       <material E="2.068427e11" density="7850" poisson="0.3"/></beam>
     <modes bending_y="1"/><damping ratio="0.02"/>
-    <body name="load" station="tip"><mass value="0.157"/>
-      <inertia ixx="5e-5" ixy="0" ixz="0" iyy="5e-5" iyz="0" izz="5e-5"/></body>
   </flexdyn>
 </robot>"""
 
-#: what the gauge of the first link sees, as curvature at its root
-GAUGE = "link_1@0.05.curvature_z"
+#: what the gauges see, as curvature near the roots of the links
+GAUGES = ("link_1@0.05.curvature_z", "link_2@0.05.curvature_z")
 NAMES = (
-    "link_1/EIz",
-    "link_2/EIz",
-    "link_1/damping_ratio",
-    "link_2/damping_ratio",
-    f"{GAUGE}.factor",
-    f"{GAUGE}.offset",
-    f"{GAUGE}.cutoff",
-    f"{GAUGE}.ratio",
+    *(f"link_{n}/{number}" for number in ("EIz", "damping_ratio") for n in (1, 2)),
+    *(f"{gauge}.{number}" for gauge in GAUGES for number in ("factor", "offset")),
 )
-#: where the fit starts: the frequency that the gauge shows, the filter that the rig's configuration names
-FIRST = {f"{GAUGE}.factor": 0.06, f"{GAUGE}.cutoff": 2.0, "link_1/EIz": 1.8}
-#: of encoder and gauge alike, above what moves [Hz]
+#: where the fit starts: factors are deflection angles of the config over curvatures
+FIRST = {f"{GAUGES[0]}.factor": 0.05, f"{GAUGES[1]}.factor": 0.07, "link_1/EIz": 1.8}
+#: filter of the gauges: natural frequency [rad/s] and damping ratio; its steps [s]
+FILTER, RATIO, EULER = 2.0 * np.pi * 2.0, 0.9, 0.002
+#: of encoders and gauges alike, above what moves [Hz]
 CUTOFF = 25.0
-#: what lies between such samples is not new [Hz], and steps of the simulation [s]
-RATE, STEP = 250.0, 4e-3
-#: of the gauge [rad]: what is left hangs together for some forty samples, each of which tells less than one
-NOISE = 0.007
+#: what lies between such samples is not new [Hz], and steps of the simulation [s]: longer ones damp
+RATE, STEP = 250.0, 2e-3
+#: of the gauges [rad]: what is left hangs together for some twenty samples, each of which tells less than one
+NOISE = 0.004
+#: at the end of a run, when the arm stands [s]
+STANDS = 1.0
 #: from when on the hub stands still and the links ring [s], and up to which frequency [Hz]
 RINGING, HIGHEST = 2.0, 10.0
-#: steps of the hub that are the same [rad]
-SAME_STEP = 0.02
+#: gauges of runs that do not move are below [rad], steps of the hub that are the same [rad]
+MOVES, SAME_STEP = 0.02, 0.02
 #: runs that are held out
 HELD_OUT = 2
-#: columns of a log
-COLUMNS = {"theta11": "shoulder", "X2_sim[0]": "elbow", "theta12": GAUGE}
 #: steps that the elbow's encoder counts, behind its gear [rad]
 COUNT = 2.0 * np.pi / 4096 / 50
 
 
+def before_filter(value, rate):
+    """What the filter was given, of its values and rates: Euler steps, solved for their input."""
+    change = np.diff(rate) / EULER
+    return value[:-1] + (2.0 * RATIO * FILTER * rate[:-1] + change) / FILTER**2
+
+
 def read(path):
-    """Angles of hub and elbow, and gauge of one log."""
-    log = Measurement.read(path, names=COLUMNS)
-    counts = log["elbow"] / COUNT
+    """Angles of hub and elbow, and gauges of one log."""
+    log = Measurement.read(path)
+    counts = log["X2_sim[0]"] / COUNT
     if np.abs(counts - np.round(counts)).max() > 1e-3:
         sys.exit(f"{path}: X2_sim[0] does not count in steps of the elbow's encoder")
-    kept = Measurement.of(log.t, {name: log[name] for name in COLUMNS.values()}, name=path.name)
-    return kept.filtered(CUTOFF).resampled(RATE)
+    columns = {"shoulder": log["X1_meas[0]"][:-1], "elbow": log["X2_sim[0]"][:-1]}
+    stands = log.t[:-1] > log.t[-1] - STANDS
+    for gauge, source in zip(GAUGES, ("X1_meas", "X2_sim"), strict=True):
+        seen = before_filter(log[f"{source}[1]"], log[f"{source}[3]"])
+        columns[gauge] = seen - seen[stands].mean()
+    return Measurement.of(log.t[:-1], columns, name=path.stem).filtered(CUTOFF).resampled(RATE)
+
+
+def moving(folder):
+    """The logs of a folder in which the arm moves."""
+    files = sorted(folder.glob("*.mat"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        return [run for path in files if np.ptp((run := read(path))[GAUGES[0]]) > MOVES]
 
 
 def spread(measured, predicted):
@@ -101,43 +124,48 @@ def spread(measured, predicted):
 
 
 def repetitions(runs):
-    """(one, other, difference of their gauges [%]) of runs in which the hub takes the same step: no model is
+    """(one, other, differences of their gauges [%]) of runs in which the hub takes the same step: no model is
     nearer."""
     steps = [run["shoulder"][-1] - run["shoulder"][0] for run in runs]
     for (i, one), (j, other) in combinations(enumerate(runs), 2):
         if abs(steps[i] - steps[j]) < SAME_STEP:
-            yield one.name, other.name, spread(one[GAUGE], other[GAUGE])
+            yield one.name, other.name, [spread(one[gauge], other[gauge]) for gauge in GAUGES]
 
 
-def main(folder, report=None):
+def show(label, samples):
+    """Print what is left of both gauges, by run and in all."""
+    for name, rows in zip(samples.names, samples.parts, strict=True):
+        off = [spread(samples.measured[rows, k], samples.predicted[rows, k]) for k in range(2)]
+        print(f"{label:17s} {name:25s} residuals {off[0]:4.1f}, {off[1]:4.1f} % of the ranges")
+    left = ", ".join(f"{100 * samples.left_over[gauge]:.1f}" for gauge in GAUGES)
+    print(f"{label:17s} left over {left} % of the gauges")
+
+
+def main(clone, report=None):
     """Fits and prints."""
-    # the first run of the logs does not move
-    files = [path for path in sorted(Path(folder).glob("*.mat")) if "_0deg_run01" not in path.name]
-    if len(files) <= HELD_OUT:
-        sys.exit(f"{folder} holds {len(files)} logs, expected more than {HELD_OUT}")
+    logs = Path(clone) / "software" / "quanser_updated"
+    runs, others = moving(logs / "lqg_data"), moving(logs / "data")
+    if len(runs) <= HELD_OUT:
+        sys.exit(f"{logs / 'lqg_data'} holds {len(runs)} logs that move, expected more than {HELD_OUT}")
+    how = {"inputs": "positions", "initial": "free", "dt": STEP, "noise": dict.fromkeys(GAUGES, NOISE)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.FlexdynWarning)
-        runs = [read(path) for path in files]
-    how = {"inputs": "positions", "initial": "free", "dt": STEP, "noise": {GAUGE: NOISE}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.FlexdynWarning)
-        late = ModalTable.of_ringing(runs[:-HELD_OUT], GAUGE, after=RINGING, highest=HIGHEST, modes=2)
-        # the elbow, which yields, damps what rings late: the table tells frequencies only
-        modes = replace(late, damping_ratio=np.full(2, np.nan))
-        found = fit_output(load(ARM), runs[:-HELD_OUT], NAMES, FIRST, modes=modes, **how)
+        found = fit_output(load(ARM), runs[:-HELD_OUT], NAMES, FIRST, progress=print, **how)
         unseen = predicted_outputs(found, runs[-HELD_OUT:], **how)
+        other = predicted_outputs(found, others, **how) if others else None
+        rings = ModalTable.of_ringing(runs, GAUGES[1], after=RINGING, highest=HIGHEST, modes=2)
     print(found.table.to_string(index=False, float_format=lambda x: f"{x:.5g}"))
-    for label, samples in (("fitted", found.samples), ("unseen", unseen)):
-        for name, rows in zip(samples.names, samples.parts, strict=True):
-            off = spread(samples.measured[rows, 0], samples.predicted[rows, 0])
-            print(f"{label:9s} {name:28s} residual {off:5.1f} % of the range")
-        print(f"{label:9s} left over {100 * samples.left_over[GAUGE]:.1f} % of the gauge")
-    for one, other, off in repetitions(runs):
-        print(f"{one} and {other}, the same step of the hub, differ by {off:.1f} % of the range")
+    show("fitted", found.samples)
+    show("unseen", unseen)
+    if other is not None:
+        show("other controller", other)
+    for one, two, off in repetitions(runs):
+        print(f"{one} and {two}, the same step of the hub, differ by {off[0]:.1f}, {off[1]:.1f} % of ranges")
     of_model = found.robot.modes(found.robot.neutral(), lock="joints").frequency
     for n in range(2):
         print(
-            f"frequency {n + 1}: {of_model[n]:.3f} Hz with joints locked, rings at {late.frequency[n]:.3f} Hz"
+            f"frequency {n + 1}: {of_model[n]:.3f} Hz with joints locked; rings at {rings.frequency[n]:.3f} Hz"
+            f" with a damping ratio of {100 * rings.damping_ratio[n]:.1f} % while the elbow yields"
         )
     if report:
         print("wrote", found.report(report, "examples/identify_flexible_arm.py"))

@@ -3,8 +3,8 @@
     python examples/identify_public_robots.py FOLDER [ROBOT ...]
 
 FOLDER holds clones of the repositories below, which are not part of this one. The program prints where each
-log comes from, what physical consistency costs, and the mass of the arm with the mass of the data sheet as a
-prior. ROBOT: ur10e, panda, tx40, xmate, med7; default all.
+log comes from, what physical consistency costs, and the mass of the links that move with a published mass as
+a prior. ROBOT: ur10e, panda, tx40, xmate, med7; default all.
 """
 
 import sys
@@ -27,14 +27,15 @@ LINK, GYRATION = 2.0, 0.1
 
 @dataclass(frozen=True)
 class Arm:
-    """A robot with logs: repository, licence, cut-off of positions and efforts [Hz], mass of the data sheet
-    [kg] and of the base in it, and the function that reads robot and logs of a clone."""
+    """A robot with logs: repository, licence, cut-off of positions and efforts [Hz], published mass [kg] and
+    that of the base in it, where both are from, and the function that reads robot and logs of a clone."""
 
     repository: str
     licence: str
     cutoff: float
     mass: float | None
     base: float
+    source: str
     read: object
 
 
@@ -128,16 +129,19 @@ def med7(clone):
     return robot, columns(robot, 1e-2 * np.arange(len(q)), q, -tau)
 
 
+#: where published masses are from
+OWN = "the URDF of this repository"
+GAZ = "Gaz, Cognetti, Oliva, Robuffo Giordano & De Luca 2019, moving links"
 ARMS = {
-    "ur10e": Arm("shamilmamedov/dynamic_calibration", "none stated", 10.0, 33.5, 4.0, ur10e),
-    "panda": Arm("marcocognetti/FrankaEmikaPandaDynModel", "GPL-3.0", 5.0, 18.0, 0.0, panda),
-    "tx40": Arm("thanhndv212/figaroh-examples", "Apache-2.0 in its files", 20.0, 27.0, 4.2, tx40),
+    "ur10e": Arm("shamilmamedov/dynamic_calibration", "none stated", 10.0, 32.7, 4.0, OWN, ur10e),
+    "panda": Arm("marcocognetti/FrankaEmikaPandaDynModel", "GPL-3.0", 5.0, 16.8, 0.0, GAZ, panda),
+    "tx40": Arm("thanhndv212/figaroh-examples", "Apache-2.0 in its files", 20.0, 27.2, 4.2, OWN, tx40),
     "xmate": Arm(
-        "NEUer02/Dynamic_Parameter_Identification_for_Rokae_xMate", "none stated", 5.0, None, 0.0, xmate
+        "NEUer02/Dynamic_Parameter_Identification_for_Rokae_xMate", "none stated", 5.0, None, 0.0, "", xmate
     ),
-    "med7": Arm("lbr-stack/dynamic_parameter_identification", "MIT", 2.0, 25.5, 0.0, med7),
+    "med7": Arm("lbr-stack/dynamic_parameter_identification", "MIT", 2.0, 25.8, 7.1, OWN, med7),
 }
-#: of a data sheet's mass, as a share: cables, covers, what counts as base
+#: of a published mass, as a share: cables, covers, what counts as base
 UNCERTAIN = 0.05
 
 
@@ -181,10 +185,10 @@ def report(name, arm, folder):
     moving = arm.mass - arm.base
     prior = {"priors": {"*/mass": (moving, UNCERTAIN * arm.mass)}}
     with_prior, told = fitted(robot, logs, cutoff=arm.cutoff, **prior)
-    whole = total(with_prior) + arm.base
+    whole = total(with_prior)
     print(
-        f"  prior {arm.mass:g} kg of the data sheet, of that {arm.base:g} kg base: {whole:.1f} kg found, "
-        f"{100 * (whole / arm.mass - 1):+.1f} %; {rms(with_prior) / rms(plain):.3f} of plain least squares"
+        f"  prior {moving:.1f} +- {UNCERTAIN * arm.mass:.1f} kg ({arm.source}): {whole:.1f} kg found, "
+        f"{100 * (whole / moving - 1):+.1f} %; {rms(with_prior) / rms(plain):.3f} of plain least squares"
     )
 
 

@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from machines import FOUR_BAR_LOOP, FOUR_BAR_START, four_bar, four_bar_urdf, four_bars
+from machines import FOUR_BAR_LOOP, FOUR_BAR_START, four_bar, four_bar_urdf, four_bars, joint, rod
+from machines import robot as mechanism
 
 import flexdyn_ros
 from flexdyn_ros.errors import ConvergenceError, DescriptionError, StateError
@@ -151,6 +152,39 @@ def test_runs_that_pass_no_dead_centre_say_nothing():
     assert run.warnings == ()
     # it swings to and fro, its determinant on one side
     assert len({side_of(robot, q) for q in run.q}) == 1
+
+
+def flat(second, ground):
+    """Two rods in line between two hinges of the ground."""
+    parts = (
+        rod("first", 1.0, 1.0),
+        rod("second", second, 1.0),
+        joint("hinge", "ground", "first"),
+        joint("knee", "first", "second", at=(1.0, 0.0, 0.0)),
+    )
+    loop = f'<loop name="end" type="revolute" base="second" base_xyz="{second} 0 0" end="ground" axis="0 1 0"'
+    return mechanism("flat", *parts, flexdyn=f'{loop} end_xyz="{ground} 0 0"/>')
+
+
+def test_check_tells_a_shaky_structure():
+    """Its knee moves in first order, and cannot move."""
+    report = flexdyn_ros.check(flat(1.0, 2.0))
+    assert any("a shaky structure, no mechanism" in text for text in report.warnings)
+    # a triangle is stiff: rank 2 of 2
+    report = flexdyn_ros.check(flat(1.0, 1.8))
+    assert report.warnings == () or not any("shaky" in text for text in report.warnings)
+
+
+def test_check_tells_a_neutral_pose_that_is_singular():
+    """A parallelogram of rods that lie flat."""
+    text = four_bars(1).description.text
+    start = (
+        '<assembly start="foot_0 -1.5707963267948966 top_0 1.5707963267948966 foot_1 -1.5707963267948966"/>'
+    )
+    report = flexdyn_ros.check(text.replace("<loop", f"{start}<loop", 1))
+    told = "the neutral pose is singular (dead centre): the rank of the loops is 1 there and 2 beside it"
+    assert any(told in text for text in report.warnings)
+    assert flexdyn_ros.check(text).warnings == ()
 
 
 def test_a_joint_limit_at_the_neutral_pose_is_told():

@@ -41,11 +41,11 @@ def mounted(tree, type, frames=("boom@0.4", "stick")):
     """A loop of this type between a station and a link, at oblique constraint frames."""
     seeing = tree.functions.seeing(frames).robot
     rng = np.random.default_rng(len(type))
-    mounts = [
-        Mount(frame, seeing.functions.frame(frame).body, Placement.of(rng.uniform(-0.3, 0.3, 3), rng.uniform(-1, 1, 3)) @ Placement(
-            triad(tuple(rng.uniform(-1, 1, 3))), np.zeros(3)))
-        for frame in frames
-    ]  # fmt: skip
+    mounts = []
+    for frame in frames:
+        place = Placement.of(rng.uniform(-0.3, 0.3, 3), rng.uniform(-1, 1, 3))
+        place = place @ Placement(triad(tuple(rng.uniform(-1, 1, 3))), np.zeros(3))
+        mounts.append(Mount(frame, seeing.functions.frame(frame).body, place))
     record = Loop(name="l", base=frames[0], end=frames[1], type=type, length=0.4)
     return Geometry(seeing, [PlacedLoop(record, *mounts)])
 

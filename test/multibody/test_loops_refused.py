@@ -56,11 +56,7 @@ USES = {
     "sampled_growth": lambda r: control.sampled_growth(r, machines.Q, 1.0, 1.0, 1e-3),
     "joint_inertia": lambda r: control.joint_inertia(r, machines.Q),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
-    "base_parameters": identification.base_parameters,
     "excite": lambda r: identification.excite(r, 1.0),
-    "fit_linear": lambda r: identification.fit_linear(r, []),
-    "cross_validation": lambda r: identification.cross_validation(r, []),
-    "predicted_efforts": lambda r: identification.predicted_efforts(r, []),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
     "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }

@@ -1,6 +1,7 @@
 """Parameters of trees: tau is linear in them, and a robot with other values is another robot."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from random_robots import random_robot
 
 import flexdyn_ros
 from flexdyn_ros import Robot
-from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError
+from flexdyn_ros.errors import FlexdynWarning, SingularityError, StateError, UnknownNameError
 
 TREES = ["seven_joint_arm", "flexible_two_link", "canadarm2"]
 ELASTIC = ["elastic seven_joint_arm", "elastic flexible_two_link"]
@@ -275,6 +276,26 @@ def test_damping_of_a_mode():
     more = robot.with_parameters({name: value + 0.5}).inverse_dynamics(q, v, a)
     difference = more - robot.inverse_dynamics(q, v, a)
     assert difference[robot.index("link_1/bending_y/1")] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_damping_of_a_mode_that_lets_a_link_gain_energy_is_told():
+    """Entries between two modes stay: with a zero on the diagonal the damping matrix is indefinite."""
+    robot = flexdyn_ros.load("flexible_two_link")
+    name = "link_1/bending_y/1/damping"
+    with pytest.warns(FlexdynWarning, match="link_1 gains energy in some motions of its modes"):
+        less = robot.with_parameters({name: 0.0})
+    own = [robot.index(c.name) for c in robot.coordinates if c.name.startswith("link_1/bending_y")]
+    q, rest = robot.neutral(), np.zeros(robot.nv)
+
+    def damping(of):
+        step = 1e-3 * np.eye(robot.nv)[own]
+        held = of.inverse_dynamics(q, rest, rest)
+        return np.array([of.inverse_dynamics(q, v, rest) - held for v in step])[:, own] / 1e-3
+
+    assert np.linalg.eigvalsh(damping(less))[0] < 0.0 < np.linalg.eigvalsh(damping(robot))[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FlexdynWarning)
+        robot.with_parameters({name: 10.0})
 
 
 #: an arm whose last link bends, and carries an adapter with a payload and a frame that has no mass

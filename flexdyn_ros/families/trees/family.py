@@ -56,9 +56,11 @@ def check_bending(robot: Robot) -> Findings:
             held=held_by_springs(robot),
         )
     if robot.functions.is_constrained:
-        from flexdyn_ros.families.trees.loops.checks import notes_of_loops
+        from flexdyn_ros.families.trees.loops.checks import doubts_of_loops, notes_of_loops
 
-        found = found._replace(notes=found.notes + notes_of_loops(robot))
+        found = found._replace(
+            warnings=found.warnings + doubts_of_loops(robot), notes=found.notes + notes_of_loops(robot)
+        )
     return found
 
 

@@ -489,6 +489,7 @@ class TreeFunctions(EntryFunctions):
         stations: Sequence[float] | np.ndarray | None,
     ) -> dict[str, Loads]:
         for layer in reversed(self.layers):
+            layer.refuse("loads")
             if (found := layer.loads_rows(rows, wrenches, stations)) is not None:
                 return found
         s = np.zeros(1) if self.bending is None else self.bending.stations(stations)

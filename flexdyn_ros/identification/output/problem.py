@@ -168,8 +168,13 @@ class _Search:
         more = ""
         if len(falls) == 2 and LEAST_FALL < falls[1] < falls[0]:
             steps = log(LEAST_FALL / falls[1]) / log(falls[1] / falls[0])
-            more = f", about {max(1.0, min(steps, MOST_EVALUATIONS - count)) * each:.2g} s left"
+            more = f", about {_duration(max(1.0, min(steps, MOST_EVALUATIONS - count)) * each)} left"
         return f", {each:.2g} s each{more}"
+
+
+def _duration(seconds: float) -> str:
+    """Seconds, or minutes from 99 s on."""
+    return f"{seconds:.2g} s" if seconds < 99.0 else f"{seconds / 60.0:.0f} min"
 
 
 def best_of_starts(

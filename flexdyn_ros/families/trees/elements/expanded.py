@@ -2,8 +2,8 @@
 
 NAME/base and NAME/end (of a cylinder NAME/barrel and NAME/rod) stand at the two points, x along the line.
 They hang on the root link by joints NAME/x, NAME/y, NAME/z, NAME/yaw, NAME/pitch and NAME/length, so that any
-tool that shows URDF shows them, whatever moves. Rods that close loops have one piece, NAME/rod, at their base,
-and no NAME/length.
+tool that shows URDF shows them, whatever moves. Rods that close loops have one piece, NAME/rod, at their
+base, and no NAME/length.
 """
 
 from __future__ import annotations

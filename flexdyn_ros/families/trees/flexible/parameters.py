@@ -8,12 +8,14 @@ rotary inertia of a section grows with the mass per length, one that the descrip
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import (
     ModalIntegrals,
     modal_integrals,
@@ -27,6 +29,8 @@ from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.parameters import Parameter
 
+#: eigenvalues of damping matrices are known to this share
+ROUNDING = 1e-12
 #: places in FlexibleLinkModel.rigidity
 _RIGIDITIES = {"EIy": 1, "EIz": 2, "GJ": 0}
 
@@ -87,6 +91,7 @@ def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, floa
     D = link.damping.copy()
     for i, (name, value, *_) in enumerate(_damping(tree, link)):
         D[i, i] = values.get(name, value)
+    _warn_of_gain(link.name, link.damping, D)
     return replace(
         link,
         integrals=integrals,
@@ -96,6 +101,20 @@ def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, floa
         rigidity=tuple(rigidity),
         density=density,
     )
+
+
+def _warn_of_gain(name: str, before: np.ndarray, after: np.ndarray) -> None:
+    """Warn of a damping matrix (m, m) that is no longer positive semi-definite, because its diagonal was made
+    small while the entries between two modes stayed: v' D v < 0 for some rates v."""
+    if not after.size or np.array_equal(before, after):
+        return
+    if np.linalg.eigvalsh(after)[0] < -ROUNDING * np.abs(before).max():
+        warnings.warn(
+            f"{name} gains energy in some motions of its modes: damping between two modes stays as the "
+            f"description has it; set links.{name}.damping.ratio to change all of it",
+            FlexdynWarning,
+            5,
+        )
 
 
 def _shares(link: FlexibleLinkModel) -> Iterator[_Share]:

@@ -219,6 +219,24 @@ def _part(
         x, q = new, robot.integrate(start, new, 1.0)
         if step < (_ROUGH if target.any() else _PART_CLOSE):
             return q, True
+    return _next(geometry, start, metric, target, rank)
+
+
+def _next(
+    geometry: Geometry, start: np.ndarray, metric: Metric, target: np.ndarray, rank: int
+) -> tuple[np.ndarray, bool]:
+    """A pose whose rows are open by target, by Gauss-Newton steps from start: where the loops curve more than
+    the nearest one can be found by. And whether the steps ended."""
+    q = start
+    for _ in range(_PART_ITERATIONS):
+        phi, J = geometry.to_assemble(q)
+        dx = _least(metric.W, J, target - phi, rank)
+        size = float(np.abs(dx).max(initial=0.0))
+        if not np.isfinite(size):
+            break
+        q = geometry.robot.integrate(q, dx * min(1.0, _PART_STEP / max(size, _PART_CLOSE)), 1.0)
+        if size < (_ROUGH if target.any() else _PART_CLOSE):
+            return q, True
     return q, False
 
 

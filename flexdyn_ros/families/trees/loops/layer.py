@@ -30,7 +30,7 @@ _OF_VICINITY = (
     "linearize", "modes", "static_equilibrium", "inverse_dynamics_derivatives",
     "forward_dynamics_parameter_derivatives",
 )  # fmt: skip
-_OF_REACTIONS = ("joint_reactions",)
+_OF_REACTIONS = ("joint_reactions", "loads")
 #: methods that ask compiled functions first
 _FAST = ("forward_dynamics", "project")
 #: those of the open tree: by the functions of a robot with loops, they would go through methods of these
@@ -48,7 +48,7 @@ class Loops(Layer):
     """
 
     hides_reactions = by_mass_matrix = is_constraint = True
-    offers = (*_OF_CLOSING, *_OF_FORCES, *_OF_VICINITY, *_OF_THE_OPEN_TREE, *_OF_REACTIONS)
+    offers = (*_OF_CLOSING, *_OF_FORCES, *_OF_VICINITY, *_OF_THE_OPEN_TREE, "joint_reactions")
 
     @staticmethod
     def sections(description: RobotDescription) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class Loops(Layer):
             (self._forces, _OF_FORCES),
             (Vicinity(self._forces), _OF_VICINITY),
             (closing.open, _OF_THE_OPEN_TREE),
-            (self._reacting, _OF_REACTIONS),
+            (self._reacting, ("joint_reactions",)),
             (self._fast, _FAST),
         )
         vars(self).update({name: getattr(part, name) for part, names in parts for name in names})
@@ -134,4 +134,5 @@ class Loops(Layer):
         return self._fast.stage_dynamics(*state, **more)
 
     def refuse(self, verb: str) -> None:
-        raise self.closing.unsupported(verb)
+        if verb not in _OF_REACTIONS:
+            raise self.closing.unsupported(verb)

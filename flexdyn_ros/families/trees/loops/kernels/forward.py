@@ -2,9 +2,9 @@
 
     M a + h = B tau + J' lam,        J a + dJ/dt v = 0
 
-With M = L L' and W = J L^-T, the inverse inertia of the loops is G = J M^-1 J' = W W'; its Cholesky factors
-with the largest pivot first tell independent rows. Where the accelerations of the loops agree, a does not
-depend on which rows these are.
+With M = L' L (metric.py) and W = L'^-1 J', the inverse inertia of the loops is G = J M^-1 J' = W' W; its
+Cholesky factors with the largest pivot first tell independent rows. Where the accelerations of the loops
+agree, a does not depend on which rows these are.
 
 Whatever is out of the ordinary (loops that are open, a rank other than at the neutral pose, loops that
 contradict each other, a singular M) ends with GENERAL: the general way of the verb says what it is.
@@ -13,7 +13,6 @@ contradict each other, a singular M) ends with GENERAL: the general way of the v
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.numerics.algebra.linalg import cholesky
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
@@ -31,12 +30,11 @@ from flexdyn_ros.numerics.verbs.table import (
     call_observe,
 )
 
+from . import metric
 from .rows import (
     RANK,
     ROWS,
-    backwards,
     factor_rows,
-    forwards,
     loops_header,
     push_rows,
     room_at,
@@ -77,12 +75,12 @@ def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
     call_observe(function_of(words, MASS), (me, work, place, speed, address_of(data.L)))
     still, result = address_of(data.still), address_of(a)
     call_balance(function_of(words, BALANCE), (me, work, place, speed, still, address_of(tau), still, result))
-    if not cholesky(data.L, nv):
+    if not metric.factor(data.L, nv, data.change):
         return GENERAL
     for i in range(nv):
         a[i] = -a[i]
-    forwards(data.L, nv, a)
-    backwards(data.L, nv, a)
+    metric.to_tips(data.L, nv, a)
+    metric.to_root(data.L, nv, a)
     # accelerations that the forces of the loops must make up, and their size
     size = 0.0
     for r in range(m):

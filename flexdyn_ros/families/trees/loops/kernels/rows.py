@@ -11,23 +11,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.families.trees.elements.kernels.views import write_motion
 from flexdyn_ros.families.trees.elements.kernels.weights import keep_acceleration, turn_to_world
-from flexdyn_ros.families.trees.flexible.kernels.kinematics import flexible_jacobian, move_node
+from flexdyn_ros.families.trees.flexible.kernels.kinematics import flexible_jacobian
 from flexdyn_ros.families.trees.flexible.kernels.nodes import place_node
 from flexdyn_ros.families.trees.flexible.kernels.rnea import accelerate_node
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible, open_flexible
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.kinematics import place_on_parent
+from flexdyn_ros.families.trees.rigid.kernels.kinematics import in_world, place_on_parent
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.multibody.constraints.kernels.residual import LINE, RATE, ROW, SECOND, VALUE, closed_row
-from flexdyn_ros.multibody.elements.kernels.law import ACCELERATION, FRAME, MOTION
+from flexdyn_ros.multibody.elements.kernels.law import (
+    ACCELERATION,
+    FRAME,
+    MOTION,
+    OMEGA,
+    POSITION,
+    ROTATION,
+    VELOCITY,
+)
+from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
+
+from . import metric
 
 #: words of loops in a header: behind those of all other layers
 FIRST, LOOPS_HEADER = 46, 64
@@ -162,7 +172,7 @@ def see_all(robot, memory, q, v, room, moves):
     head = loops_header(robot)
     data, work = room_at(head, room), floats_at(memory, head[WORK_SIZE])
     place_frames(robot, work, floats_at(q, head[views.NQ]), floats_at(v, head[views.NV]), moves, data)
-    write_rows(robot, work, data)
+    write_rows(robot, work, floats_at(v, head[views.NV]), moves, data)
     return 0
 
 
@@ -187,20 +197,27 @@ def place_frames(robot, work, q, v, moves, data):
         if moves == 0:
             place_node(model, inside, b, q)
         place_on_parent(tree, inside.tree, b)
-    if moves != 0:
-        for b in range(1, tree.nb):
-            move_node(model, inside, b, v)
     for e in range(2 * head[COUNT]):
         own = window(data.motions, FRAME * e, FRAME)
-        own[0] = 0.0
-        write_motion(inside.tree.bodies, nodes[e], window(places, 12 * e, 12), own)
+        write_pose(inside.tree, nodes[e], window(places, 12 * e, 12), own)
         if moves != 0:
             turn_to_world(own, window(data.pushed, 6 * e, 6))
 
 
+@kernel(forceinline=True)
+def write_pose(tree, node, placement, motion):
+    """Write position and rotation of a frame in a node, and no velocities."""
+    x, y, z = load3(placement, 9)
+    m, x, y, z = in_world(tree, node, load9(placement, 0), x, y, z)
+    store3(motion, POSITION, x, y, z)
+    store9(motion, ROTATION, m)
+    for k in range(6):
+        motion[VELOCITY + k] = 0.0
+
+
 @kernel
-def write_rows(robot, work, data):
-    """Write the rows of all loops from the motions of their frames."""
+def write_rows(robot, work, v, moves, data):
+    """Write the rows of all loops, and the velocities of their frames if `moves`."""
     head = loops_header(robot)
     m, nv = head[ROWS], head[views.NV]
     kinds, loops, lengths = ints_at(head[KINDS], m), ints_at(head[LOOP_OF], m), floats_at(head[LENGTHS], m)
@@ -212,6 +229,8 @@ def write_rows(robot, work, data):
             for k in range(2):
                 origin = window(places, 12 * (2 * loop + k) + 9, 3)
                 flexible_jacobian(robot, work, nodes[2 * loop + k], origin, data.ends[6 * k : 6 * k + 6])
+                if moves != 0:
+                    move_end(data, loop, k, v)
             seen = loop
         motion = window(data.motions, MOTION * loop, MOTION)
         closed_row(kinds[r], lengths[r], motion, window(data.pushed, ACCELERATION * loop, ACCELERATION), row)
@@ -223,6 +242,18 @@ def write_rows(robot, work, data):
             if not holds(equal(share, 0.0)):
                 for j in range(nv):
                     data.J[r, j] += share * data.ends[i, j]
+
+
+@kernel
+def move_end(data, loop, k, v):
+    """Write the velocities of an end of a loop, from its Jacobian in data.ends."""
+    own = window(data.motions, FRAME * (2 * loop + k), FRAME)
+    for i in range(3):
+        turn, shift = 0.0, 0.0
+        for j in range(v.shape[0]):
+            turn = turn + data.ends[6 * k + i, j] * v[j]
+            shift = shift + data.ends[6 * k + 3 + i, j] * v[j]
+        own[OMEGA + i], own[VELOCITY + i] = turn, shift
 
 
 @kernel(forceinline=True)
@@ -318,30 +349,31 @@ def backwards(L, n, x):
 
 
 @kernel
-def factor_rows(data):
-    """Write W = J L^-T of the factor L, G = W W', its factors and order; returns how many rows are
-    independent."""
+def rows_of_coordinates(data):
+    """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
-    for r in range(m):
-        for j in range(nv):
-            data.W[r, j] = data.J[r, j]
-        forwards(data.L, nv, data.W[r])
-        for k in range(r + 1):
-            s = 0.0
-            for j in range(nv):
-                s += data.W[r, j] * data.W[k, j]
-            data.G[r, k] = data.G[k, r] = s
-    return independent_rows(data.G, m, data.F, data.left, data.order)
+    return data.W.reshape(nv, m)
+
+
+@kernel
+def factor_rows(data):
+    """Write W = L'^-1 J' of the factor L (metric.py), G = W' W = J M^-1 J', its factors and order; returns
+    how many rows are independent."""
+    W = rows_of_coordinates(data)
+    metric.carry_rows(data.L, data.J, W)
+    metric.product_of_rows(W, data.G)
+    return independent_rows(data.G, data.J.shape[0], data.F, data.left, data.order)
 
 
 @kernel
 def push_rows(data, rank):
     """Write change = M^-1 J' lam (nv,), with G lam = c in place of lam, after `factor_rows`."""
     m, nv = data.J.shape
+    W = rows_of_coordinates(data)
     solve_rows(data.F, rank, data.order, data.lam)
     for j in range(nv):
         s = 0.0
         for r in range(m):
-            s += data.W[r, j] * data.lam[r]
+            s += W[j, r] * data.lam[r]
         data.change[j] = s
-    backwards(data.L, nv, data.change)
+    metric.to_root(data.L, nv, data.change)

@@ -28,6 +28,7 @@ from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.dynamics import largest
 from flexdyn_ros.numerics.verbs.head import robot_of
 
+from . import metric
 from .rows import (
     LOST,
     MOVES,
@@ -194,7 +195,7 @@ def factor_metric(data, moves, holds):
         for j in range(i + 1):
             is_held = holds != 0 and (moves[i] == 0 or moves[j] == 0)
             data.L[i, j] = (1.0 if i == j else 0.0) if is_held else data.M[i, j]
-    return cholesky(data.L, nv)
+    return metric.factor(data.L, nv, data.change)
 
 
 @kernel
