@@ -134,15 +134,16 @@ def _held_names(robot: Robot, hold: str | None, source: str) -> tuple[str, ...]:
 
 
 def _rest(robot: Robot, q: np.ndarray | None, held: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Position of rest near q, and the efforts of what is held; legs that are held keep the pose, and
-    cylinders carry the weight where the joints are."""
+    """Position of rest near q, and the efforts of what is held; legs that are held keep the pose, cylinders
+    their lengths; with loops, cylinders carry the weight where the joints are."""
     own = tuple(name for name in held if name in robot.v_names)
-    if robot.elements and own != held:
+    if robot.elements and own != held and robot.functions.is_constrained:
         joints = [c.name for c in robot.coordinates if c.kind == "joint"]
         tau = _carried(robot, robot.static_equilibrium(q, hold=joints).q, held)
         return robot.static_equilibrium(q, tau=tau, hold=own).q, tau
     by_legs = robot.effort_names != robot.v_names
-    found = robot.static_equilibrium(q, hold=robot.v_names if by_legs and held else held)
+    by_lines = by_legs and set(held) <= {*robot.v_names, *robot.functions.lines}
+    found = robot.static_equilibrium(q, hold=robot.v_names if by_legs and held and not by_lines else held)
     return found.q, np.where(np.isin(robot.effort_names, held), found.tau, 0.0)
 
 

@@ -63,6 +63,14 @@ class ElementMemory(ABC):
         """Another speed [rad/s] of the pump of a supply, by its place; see `Stepper.set_supply`."""
         raise UnsupportedError("elements of this kind have no supplies with pumps")
 
+    def set_leakage(self, memory: np.ndarray, cylinder: int, leakage: float) -> None:
+        """Another leakage to the tank [m3/(s Pa)] of a cylinder, by its place; see `Stepper.set_leakage`."""
+        raise UnsupportedError("elements of this kind have no cylinders")
+
+    def settings(self, memory: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
+        """See `Stepper.oil_settings`."""
+        return {}, {}
+
     @abstractmethod
     def fresh(self) -> np.ndarray:
         """Memory (n,) of a new simulation, with states at rest."""

@@ -96,6 +96,13 @@ def test_a_boom_is_held_by_its_cylinder(tmp_path, start):
     assert np.abs(run.q - 0.4).max() < 1e-9
 
 
+@pytest.mark.parametrize("start", [("--hold", "all"), ("--from", "rest")])
+def test_an_arm_on_a_hexapod_is_held_by_its_legs(tmp_path, start):
+    run = simulated(tmp_path, "hexapod_arm", "--q", "elbow_pitch=0.6", "--duration", "0.2", *start)
+    assert np.ptp(run.q, axis=0).max() < 1e-9
+    assert run.tau[0][-6:].min() > 30.0
+
+
 def test_a_boom_on_shut_valves_is_held_by_its_oil(tmp_path):
     words = ("simulate", "boom", "--duration", "1", "--from", "rest", "--save", str(tmp_path / "run.npz"))
     code, output, error = flexdyn(*words)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Wrench, WrenchStamped
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
@@ -36,6 +37,7 @@ from flexdyn_ros.nodes.ros.requests import (
 )
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.simulator.extras import PlatformTopics, element_states
+from flexdyn_ros.nodes.simulator.faults import OilFaults
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
 from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
@@ -89,6 +91,8 @@ class Simulator(ManagedNode):
         self._user_paused = False
         self._has_lost_records = False
         self._platform: PlatformTopics | None = None
+        self._faults: OilFaults | None = None
+        self.add_on_set_parameters_callback(self._on_parameters)
 
     # ---- life cycle ----
 
@@ -100,6 +104,7 @@ class Simulator(ManagedNode):
         if settings.specialized:
             robot = specialized_robot(self, robot)
         self._simulation = make_simulation(self, robot, settings)
+        self._faults = OilFaults(self, self._simulation)
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
@@ -192,6 +197,17 @@ class Simulator(ManagedNode):
         ):
             self.serve(kind, name, callback, group)
 
+    def _apply_faults(self) -> None:
+        if self._faults is not None:
+            self._faults.apply()
+
+    def _on_parameters(self, changes: list[Any]) -> SetParametersResult:
+        """Faults of oil may change while the node runs."""
+        if self._faults is None or self._pace is None:
+            return SetParametersResult(successful=True)
+        with self._pace.between_ticks():
+            return self._faults.change(changes)
+
     # ---- the pace ----
 
     def _tick(self, steps: int) -> bool:
@@ -274,6 +290,7 @@ class Simulator(ManagedNode):
         self._steps.end("reset")
         with self._pace.between_ticks():
             self._simulation.reset()
+            self._apply_faults()
             self._telemetry.restart()
             self._telemetry.publish_now()
         self._go_on()
@@ -389,6 +406,7 @@ class Simulator(ManagedNode):
         payload = read_payload(self._simulation.robot, request)
         with self._pace.between_ticks():
             self._simulation.set_payload(*payload)
+            self._apply_faults()
             self._telemetry.follow_robot()
 
     def _check_readiness(self) -> None:

@@ -16,11 +16,24 @@ VELOCITIES = family(
 )
 STIFFNESS = family("servo.stiffness", ("NAME", "N m/rad, N/m", f"position gain {_SERVO}", None))
 DAMPING = family("servo.damping", ("NAME", "N m s/rad, N s/m", f"velocity gain {_SERVO}", None))
+SPEEDS = family(
+    "supplies",
+    ("NAME.speed", "rad/s", "of the pump of supply NAME, 0: it stands still; default as described", None),
+    live=True,
+)
+LEAKAGES = family(
+    "cylinders",
+    ("NAME.leakage", "m3/(s Pa)", "from cylinder NAME to the tank; default as described", None),
+    live=True,
+)
 
 
 @element("simulator", "Parameters of `simulator`.")
 class SimulatorParameters(RobotParameters, LifecycleParameters):
-    families: ClassVar[tuple[ParameterGroup, ...]] = (POSITIONS, VELOCITIES, STIFFNESS, DAMPING, CONSTRAINTS)
+    families: ClassVar[tuple[ParameterGroup, ...]] = (
+        *(POSITIONS, VELOCITIES, STIFFNESS, DAMPING, SPEEDS, LEAKAGES),
+        CONSTRAINTS,
+    )
     step: float = number("s", "step of the integration", within=(1e-6, 0.1), default=0.001)
     method: str = choice("auto semi_implicit_euler rk4 scaled_rk4 rosenbrock", "integrator", default="auto")
     specialized: bool = boolean(

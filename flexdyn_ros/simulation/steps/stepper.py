@@ -357,6 +357,37 @@ class Stepper:
             raise StateError(f"speed of supply '{name}' is {speed}, expected a finite number >= 0 rad/s")
         memory.set_speed(self._workspace.actuators, names.index(name), value)
 
+    def set_leakage(self, name: str, leakage: float) -> None:
+        """Let oil leak from both chambers of a cylinder to the tank [m3/(s Pa)], as from hoses that burst.
+
+        Raises
+        ------
+        UnknownNameError
+            For a cylinder that the robot does not have.
+        UnsupportedError
+            For robots whose elements have no oil.
+        StateError
+            For NaN, infinity or a negative leakage.
+        """
+        memory, h = self._motion.memory, self.robot.hydraulics
+        if memory is None or h is None:
+            raise UnsupportedError(f"robot {self.robot.name!r} has no cylinders that oil drives")
+        UnknownNameError.check("cylinder", name, h.names)
+        value = finite_number(leakage, f"leakage of cylinder '{name}'")
+        if value < 0.0:
+            raise StateError(
+                f"leakage of cylinder '{name}' is {leakage}, expected a finite number >= 0 m3/(s Pa)"
+            )
+        memory.set_leakage(self._workspace.actuators, h.names.index(name), value)
+
+    def oil_settings(self) -> tuple[dict[str, float], dict[str, float]]:
+        """What `set_supply` and `set_leakage` change: speeds of pumps [rad/s] by the names of supplies,
+        the larger leakage to the tank [m3/(s Pa)] by those of cylinders; {} without oil."""
+        memory, h = self._motion.memory, self.robot.hydraulics
+        if memory is None or h is None:
+            return {}, {}
+        return memory.settings(self._workspace.actuators)
+
     def place_drive(self, drive: Drive, t: float, h: float) -> None:
         """Put the prescribed coordinate where it is at t, and let it reach the speed that it has at t + h."""
         w = self._workspace

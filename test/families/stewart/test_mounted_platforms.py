@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from mounted_platforms import ARM, CARRIAGE, ELECTRIC, IDLE, with_arm
+from mounted_platforms import ARM, CARRIAGE, ELECTRIC, IDLE, joint, with_arm
 from platforms import random_platform
 
 import flexdyn_ros as fd
@@ -219,3 +219,38 @@ def test_what_cannot_be_mixed_is_refused_by_name(text, what, named):
         fd.load(text)
     assert what in str(refused.value)
     assert named in str(refused.value)
+
+
+BOOM = (
+    '<link name="ground"/><link name="boom"/>'
+    + joint("hinge", "revolute", "ground", "boom", "0 1 0", rpy="0 0 0.2")
+    + '<joint name="bolts" type="fixed"><parent link="boom"/><child link="base_link"/>'
+    + '<origin xyz="1.5 0 0"/></joint><flexdyn reference="boom"><beam length="1.5" mass_per_length="20" '
+    + 'EIy="4e5" EIz="3e5"/><modes bending_y="2" bending_z="2"/></flexdyn>'
+)
+
+
+def test_a_platform_on_the_tip_of_a_flexible_boom():
+    """Its legs stand on a rigid link that is bolted to the tip: everything holds as on other links."""
+    robot = fd.load(with_arm(BOOM + ARM))
+    assert robot.nv == 1 + 4 + 6 + 2
+    q = robot.neutral()
+    tip = robot.frames(q, "base_link")
+    home = tip @ [0.0, 0.0, robot.description.platform_joint.xyz[2], 1.0]
+    at = robot.q_names.index("platform/x")
+    assert q[at : at + 3] == pytest.approx(home[:3], abs=1e-12)
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        q = robot.neutral()
+        q[:5] += 0.01 * rng.standard_normal(5)
+        v, tau = 0.3 * rng.standard_normal(robot.nv), 10.0 * rng.standard_normal(robot.nu)
+        a = robot.forward_dynamics(q, v, tau)
+        needed = robot.actuation_matrix(q) @ tau
+        near(robot.inverse_dynamics(q, v, a)[: robot.nv], needed, 1e-8)
+    still = np.zeros(robot.nv)
+    legs = robot.effort_names[robot.nv :]
+    rest = robot.static_equilibrium(robot.neutral(), hold=["hinge", "shoulder", "elbow", *legs])
+    before, after = (robot.cylinder_states(x, still).length for x in (robot.neutral(), rest.q))
+    assert after == pytest.approx(before, abs=1e-10)
+    assert np.abs(robot.forward_dynamics(rest.q, still, rest.tau)).max() < 1e-6
+    assert robot.frames(rest.q, "base_link")[2, 3] < tip[2, 3] - 1e-5

@@ -9,13 +9,20 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import PARAMETERS
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
+    IDEAL,
+    PUMP,
+    SPEED,
     SUPPLY_PARAMETER_COUNT,
     SUPPLY_STATE_COUNT,
 )
 from flexdyn_ros.robot.motion import ElementMemory
 
 __all__ = ["CylinderMemory", "OilAccount"]
+
+#: parameters of a cylinder: what leaks from its chambers to the tank
+_LEAKS = [PARAMETERS.index(name) for name in ("leak_bore", "leak_rod")]
 
 
 class OilAccount(NamedTuple):
@@ -64,6 +71,22 @@ class CylinderMemory(ElementMemory):
     def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
         """View (s, SUPPLY_PARAMETER_COUNT) of their parameters."""
         return np.zeros((0, SUPPLY_PARAMETER_COUNT))
+
+    def set_leakage(self, memory: np.ndarray, cylinder: int, leakage: float) -> None:
+        """See `ElementMemory`."""
+        self.parameters(memory)[cylinder, _LEAKS] = leakage
+
+    def settings(self, memory: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
+        """See `ElementMemory`."""
+        model = self.hydraulics.model
+        rows = self.supply_parameters(memory)
+        speeds = {
+            name: float(row[SPEED])
+            for name, row in zip(model.supplies, rows, strict=True)
+            if row[PUMP] != IDEAL
+        }
+        leakages = self.parameters(memory)[:, _LEAKS].max(axis=1).tolist()
+        return speeds, dict(zip(model.names, leakages, strict=True))
 
     def account(self, memory: np.ndarray) -> OilAccount:
         """Energies of the oil.
