@@ -6,9 +6,9 @@ Forward dynamics of a four-bar and of the delta robot whose six rods are links w
 platform, `spherical` loop at the arm), as all three can have them: Pinocchio's `constraintDynamics`
 (CONTACT_3D, proximal), MuJoCo's `mj_forward` with `connect` equalities as hard as it lets them be. The sides
 take turns; each figure is the median of processor times over the turns, each ratio (theirs / ours: above 1,
-ours is faster) the median of the ratios of one turn. Accelerations are those of Pinocchio to 1e-10; MuJoCo's constraints are
-soft. Then: implicit steps of 1 ms of the robots `excavator` and `delta`, and how much faster than real time
-`simulate` runs them with steps of 1 ms.
+ours is faster) the median of the ratios of one turn. Accelerations are those of Pinocchio to 1e-10; MuJoCo's
+constraints are soft. Then: implicit steps of 1 ms of the robots `excavator` and `delta`, and how much faster
+than real time `simulate` runs them with steps of 1 ms.
 """
 
 from __future__ import annotations
