@@ -54,14 +54,14 @@ CONTRADICTORY = 1e-8
 _V, _M = "float64[::1]", "float64[:,::1]"
 
 
-@kernel
+@kernel(forceinline=True)
 def are_closed(data, v, tolerance):
     """Whether the loops are closed, and stay so."""
     allowed = tolerance * largest(v, 1.0)
     return largest(data.phi, 0.0) <= tolerance and largest(data.rate, 0.0) <= allowed
 
 
-@kernel
+@kernel(forceinline=True)
 def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
     """Write a (nv,) of one good state; OK, or GENERAL. words: of the head."""
     address, head = words[ROBOT], loops_header(words[ROBOT])

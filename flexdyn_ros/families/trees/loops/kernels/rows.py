@@ -176,7 +176,7 @@ def see_all(robot, memory, q, v, room, moves):
     return 0
 
 
-@kernel
+@kernel(forceinline=True)
 def place_frames(robot, work, q, v, moves, data):
     """Write the motions of the frames of all loops and, if `moves`, their accelerations."""
     head, model = loops_header(robot), open_flexible(robot)
@@ -215,7 +215,7 @@ def write_pose(tree, node, placement, motion):
         motion[VELOCITY + k] = 0.0
 
 
-@kernel
+@kernel(forceinline=True)
 def write_rows(robot, work, v, moves, data):
     """Write the rows of all loops, and the velocities of their frames if `moves`."""
     head = loops_header(robot)
@@ -244,7 +244,7 @@ def write_rows(robot, work, v, moves, data):
                     data.J[r, j] += share * data.ends[i, j]
 
 
-@kernel
+@kernel(forceinline=True)
 def move_end(data, loop, k, v):
     """Write the velocities of an end of a loop, from its Jacobian in data.ends."""
     own = window(data.motions, FRAME * (2 * loop + k), FRAME)
@@ -348,14 +348,14 @@ def backwards(L, n, x):
         x[i] /= L[i, i]
 
 
-@kernel
+@kernel(forceinline=True)
 def rows_of_coordinates(data):
     """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
     return data.W.reshape(nv, m)
 
 
-@kernel
+@kernel(forceinline=True)
 def factor_rows(data):
     """Write W = L'^-1 J' of the factor L (metric.py), G = W' W = J M^-1 J', its factors and order; returns
     how many rows are independent."""
@@ -365,7 +365,7 @@ def factor_rows(data):
     return independent_rows(data.G, data.J.shape[0], data.F, data.left, data.order)
 
 
-@kernel
+@kernel(forceinline=True)
 def push_rows(data, rank):
     """Write change = M^-1 J' lam (nv,), with G lam = c in place of lam, after `factor_rows`."""
     m, nv = data.J.shape
