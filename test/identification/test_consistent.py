@@ -179,20 +179,6 @@ def test_an_effort_of_the_opposite_sign_is_guessed_and_nothing_is_worse_than_not
     assert max(found.left_over.values()) <= most
 
 
-def test_no_effort_is_left_with_more_than_was_measured_where_plain_least_squares_do_that():
-    """They explain the shoulder to the noise and leave 180 % of an elbow whose sign is wrong."""
-    robot = load("two_link")
-    truth = robot.with_parameters({"shoulder/damping": 0.8, "elbow/damping": 0.5}).with_payload("tip", 0.4)
-    t, q, v, a = sums_of_sines(robot, 6.0, 3)
-    tau = truth.inverse_dynamics(q, v, a) * [1.0, -1.0]
-    tau = tau + 0.05 * np.random.default_rng(3).standard_normal(tau.shape)
-    data = Measurement.of_motion(robot, t, q, v, a, tau)
-    assert fitted(robot, data, consistent=False).left_over["elbow.effort"] > 1.5
-    found = fitted(robot, data)
-    assert max(found.left_over.values()) <= 1.0 + 1e-6
-    assert any("elbow.effort seems to have the opposite sign" in text for text in found.warnings)
-
-
 def test_a_joint_that_counts_the_other_way_is_guessed():
     found, told = told_of(turned=(1.0, -1.0))
     assert any("two seems to count the other way" in text for text in told)

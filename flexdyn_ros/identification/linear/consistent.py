@@ -29,8 +29,6 @@ SLACKS = (1e-4, 1e-3, 1e-2)
 #: more than rounding, a share of the effort; where an effort is left with more than was measured, deviations
 #: are at least this share of the efforts
 RAISED, ROUNDING, BALANCED = 1.1, 1e-8, 0.01
-#: an effort is left with more than was measured from this share of it on
-ROUNDED = 1e-6
 #: rounds of weights; rounds of one optimum, the share of the expected size below which it is solved again,
 #: and the factor by which a larger one is expected where the solver fails
 MOST_ROUNDS, MOST_SCALES, SMALL, FURTHER = 8, 6, 0.3, 1e3
@@ -60,7 +58,7 @@ def physical_values(
     for _ in range(MOST_ROUNDS):
         values, best = _best(bodies, base, now, ())
         left = estimate.left(base.of(values))
-        worse = (left > estimate.sizes * (1.0 + ROUNDED))[: estimate.efforts]
+        worse = ((left > estimate.sizes) & (plain <= estimate.sizes))[: estimate.efforts]
         # no effort has next to no weight beside others that are known to rounding
         floor = np.where(np.any(worse), BALANCED * estimate.sizes, floor)
         shares = np.where(left > ROUNDING * estimate.sizes, left / plain, 1.0)
@@ -69,9 +67,9 @@ def physical_values(
             break
         now = estimate.weighted(sigma)
     if np.any(worse):
-        limited = np.flatnonzero(estimate.sizes[: estimate.efforts] > 0.0)
+        limited = np.flatnonzero(plain[: estimate.efforts] <= estimate.sizes[: estimate.efforts])
         with suppress(ConvergenceError):
-            values, best = _best(bodies, base, now, limited.tolist())
+            values, best = _best(bodies, base, now, limited[estimate.sizes[limited] > 0.0].tolist())
     return values, best, now
 
 
