@@ -113,7 +113,7 @@ def _warn_of_gain(name: str, before: np.ndarray, after: np.ndarray) -> None:
             f"{name} gains energy in some motions of its modes: damping between two modes stays as the "
             f"description has it; set links.{name}.damping.ratio to change all of it",
             FlexdynWarning,
-            5,
+            8,
         )
 
 
