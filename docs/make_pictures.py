@@ -71,6 +71,29 @@ def boom(robot: Any) -> np.ndarray:
     return robot.static_equilibrium(q, hold=["lift", "fold", "tilt"]).q
 
 
+def hexapod_arm(robot: Any) -> np.ndarray:
+    """The platform tilted and lifted, the arm reaching over its edge."""
+    tilt = np.zeros(robot.nv)
+    tilt[:6] = [0.16, -0.12, 0.2, 0.01, 0.01, 0.02]
+    q = robot.integrate(robot.neutral(), tilt, 1.0)
+    set_named(robot, q, shoulder_yaw=0.5, shoulder_pitch=0.6, elbow_pitch=0.9, wrist_pitch=0.5)
+    return q
+
+
+def delta(robot: Any) -> np.ndarray:
+    """Aside and lowered, on its rods."""
+    q = robot.neutral()
+    set_named(robot, q, motor_1=0.55, motor_2=0.05, motor_3=0.3)
+    return robot.assemble(q, lock=robot.actuators)
+
+
+def excavator(robot: Any) -> np.ndarray:
+    """The arm lowered, the bucket half curled."""
+    q = robot.neutral()
+    set_named(robot, q, swing=0.3, lift=0.42, reach=0.15, curl=-0.5)
+    return robot.assemble(q, lock=["swing", "lift", "reach", "curl"])
+
+
 class Scene(NamedTuple):
     """A picture: robot, pose, what colours it, from where, share of the height that is looked at, factor of
     deformations."""
@@ -91,6 +114,9 @@ SCENES = (
     Scene("seven_joint_arm", seven_joint_arm, "none", "corner", 0.85),
     Scene("boom_on_cylinder", boom_on_cylinder, "none", "corner", 0.85),
     Scene("boom", boom, "none", "corner", 0.85),
+    Scene("hexapod_arm", hexapod_arm, "none", "corner", 0.74),
+    Scene("delta", delta, "none", "corner", 0.85),
+    Scene("excavator", excavator, "none", "corner", 0.85),
 )
 
 

@@ -14,6 +14,7 @@ from flexdyn_ros.errors import SingularityError, UnsupportedError
 from flexdyn_ros.families.record import FlexibleLinkReport
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
+from flexdyn_ros.multibody.constraints.elsewhere import suggested_loops
 from flexdyn_ros.robot.analysis.modes import MOST_ANALYSED, ModeReport, mode_table
 from flexdyn_ros.robot.coordinates import MODAL, Coordinate
 from flexdyn_ros.robot.notebook import section, table
@@ -198,13 +199,13 @@ def check(
         modes_locked=locked,
         frequencies_free=tuple(mode.frequency for mode in free),
         frequencies_locked=tuple(mode.frequency for mode in locked),
-        warnings=(*_of_robot(robot), *doubts_of(description), *found.warnings),
+        warnings=(*_of_robot(robot), *doubts_of(description), *found.warnings, *suggested_loops(description)),
         notes=(
             *description.unread,
             *_beyond_limits(robot),
             *questions_of(description),
             *found.notes,
-            *_idle(mobility),
+            *(() if robot.functions.is_constrained else _idle(mobility)),
         ),
         mobility=mobility,
         loads=_loads(robot),

@@ -137,3 +137,67 @@ def squeezer():
     start = " ".join(f"{name}_joint {value!r}" for name, value in SQUEEZED.items())
     more = f'<gravity>0 0 0</gravity><assembly start="{start}"/><actuation active="K1_joint"/>'
     return flexdyn_ros.load(robot("squeezer", *parts, flexdyn=loops + spring + more))
+
+
+#: a four-bar on a floating base
+FLOATING = four_bar_urdf(
+    start='<assembly start="crank_joint -1 coupler_joint 0.55 rocker_joint -1.6"/>',
+    more='<base type="floating"/><actuation active="crank_joint"/>',
+)
+
+#: a bending beam on a hinge whose tip slides on a plane
+BEAM = """<robot name="beam"><link name="ground"/><link name="b"/>
+<joint name="hinge" type="continuous"><parent link="ground"/><child link="b"/><axis xyz="0 1 0"/></joint>
+<flexdyn><actuation active="hinge"/>
+<loop name="tip" type="point_on_plane" base="world" end="b@tip" axis="0.2 0 1"/></flexdyn>
+<flexdyn reference="b"><beam length="1.2" mass_per_length="2" EIy="50" EIz="50" GJ="1e4" EA="1e7"
+ polar_inertia="1e-4"/><modes bending_z="3" bending_y="1"/></flexdyn></robot>"""
+
+
+#: oil in a cylinder of 120 mm bore, and a pump for several
+OIL = (
+    '<hydraulics supply="oil"><chambers bore="0.12" rod_diameter="0.08" dead_volume_bore="1e-3"'
+    ' dead_volume_rod="1e-3"/><valve rated_flow="2e-3" rated_pressure_drop="35e5" rating="edge"'
+    ' time_constant="0.02"/><end_stop stiffness="1e8" damping="1"/></hydraulics>'
+)
+SUPPLY = (
+    '<supply name="oil" pressure="250e5" tank_pressure="3e5"><fluid bulk_modulus="1.4e9"'
+    ' air_fraction="0.005"/></supply>'
+)
+
+
+def _cylinder(name, base, base_xyz, end, end_xyz, minimum, stroke, inside):
+    return (
+        f'<cylinder name="{name}" base="{base}" base_xyz="{base_xyz}" end="{end}" end_xyz="{end_xyz}"'
+        f' minimum_length="{minimum}" stroke="{stroke}">{inside}</cylinder>'
+    )
+
+
+def excavator(heavy=True, oil=False):
+    """A boom, an arm and a bucket on three cylinders, the bucket by a bell crank: six joints, one loop."""
+    masses = '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/>'
+    inside = (masses if heavy else "") + (OIL if oil else '<force maximum="3e5"/>')
+    rods = {"boom": (4.0, 800.0), "arm": (2.0, 300.0), "bucket": (1.0, 200.0)}
+    rods |= {"crank": (0.5, 20.0), "link": (0.5, 20.0)}
+    parts = [rod("house", 1.0, 2000.0, along=(0.0, 0.0, 1.0), axial=0.5)]
+    parts += [rod(name, *size, axial=0.05) for name, size in rods.items()]
+    parts += [
+        joint("slew", "ground", "house", axis=(0, 0, 1)),
+        joint("boom_joint", "house", "boom", at=(0.3, 0, 0.5)),
+        joint("arm_joint", "boom", "arm", at=(4.0, 0, 0)),
+        joint("bucket_joint", "arm", "bucket", at=(2.0, 0, 0)),
+        joint("crank_joint", "arm", "crank", at=(1.6, 0, 0)),
+        joint("link_joint", "crank", "link", at=(0.5, 0, 0)),
+    ]
+    loop = (
+        '<loop name="bell" type="revolute" base="link" base_xyz="0.5 0 0" end="bucket" end_xyz="0.3 0 0.15"'
+        ' axis="0 1 0"/><assembly start="boom_joint -0.5 arm_joint 1.2 bucket_joint 0.6 crank_joint -0.9'
+        ' link_joint 1.2" lock="boom_joint arm_joint bucket_joint"/><actuation active="slew"/>'
+    )
+    cylinders = (
+        _cylinder("boom_cylinder", "house", "0.6 0 -0.2", "boom", "2.0 0 0.2", 1.0, 2.5, inside),
+        _cylinder("arm_cylinder", "boom", "1.8 0 0.5", "arm", "-0.4 0 0.2", 1.0, 3.0, inside),
+        _cylinder("bucket_cylinder", "arm", "0.2 0 0.4", "crank", "0.45 0 0", 0.5, 3.0, inside),
+    )
+    gravity = "<gravity>0 0 -9.81</gravity>" + (SUPPLY if oil else "")
+    return flexdyn_ros.load(robot("excavator", *parts, flexdyn=gravity + loop + "".join(cylinders)))

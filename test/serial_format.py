@@ -13,7 +13,7 @@ import numpy as np
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams import modal_integrals, mode_shapes
 from flexdyn_ros.families.trees.flexible.beams.modes import Beam, Mode, section_fields
-from flexdyn_ros.families.trees.lagrange.kernels.views import FIXED
+from flexdyn_ros.families.trees.lagrange.kernels.views import FIXED, PRISMATIC, REVOLUTE
 from flexdyn_ros.families.trees.lagrange.model import (
     Body,
     FlexibleLink,
@@ -22,7 +22,6 @@ from flexdyn_ros.families.trees.lagrange.model import (
     resistance,
     transform,
 )
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 
 __all__ = ["SerialModel", "read_serial"]
 

@@ -12,10 +12,10 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.escaping import file_name
 from flexdyn_ros.robot.verbs import Robot
 
-TARGETS = ("c", "fmu", "native")
+TARGETS = ("c", "fmu", "native", "ros2_control")
 #: targets that take an option; those that are not named here are for all
 _TAKEN_BY = {
-    "output": ("c", "fmu"),
+    "output": ("c", "fmu", "ros2_control"),
     "verbs": ("c",),
     "parameters": ("c", "fmu"),
     "fmi": ("fmu",),
@@ -35,10 +35,17 @@ def _listed(text: str, option: str) -> tuple[str, ...]:
 
 def compile(
     robot: RobotName,
-    target: Annotated[str, typer.Option("--target", metavar="c|fmu|native", help="what to make")],
+    target: Annotated[
+        str, typer.Option("--target", metavar="c|fmu|native|ros2_control", help="what to make")
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="c: folder; fmu: file", show_default="NAME_c, NAME.fmu"),
+        typer.Option(
+            "-o",
+            "--output",
+            help="c, ros2_control: folder; fmu: file",
+            show_default="NAME_c, NAME_hardware, NAME.fmu",
+        ),
     ] = None,
     verbs: Annotated[
         str | None, typer.Option("--verbs", metavar="LIST", help="c: functions, with commas between them")
@@ -66,7 +73,7 @@ def compile(
     rigid: Rigid = False,
 ) -> None:
     """Write the equations of motion for another target: C99 source, an FMU for co-simulation and model
-    exchange, or a library for this machine in the cache."""
+    exchange, a package of hardware for ros2_control, or a library for this machine in the cache."""
     UnknownNameError.check("target", target, TARGETS)
     given = {
         "output": output, "verbs": verbs, "parameters": parameters, "fmi": fmi, "scalar": scalar,
@@ -106,4 +113,6 @@ def _made(robot: Robot, target: str, options: dict[str, Any]) -> list[Path]:
     name = file_name(robot.name)
     if target == "c":
         return export.c(robot, output or Path(f"{name}_c"), **options)
+    if target == "ros2_control":
+        return export.ros2_control(robot, output or Path(f"{name}_hardware"), **options)
     return [export.fmu(robot, output or Path(f"{name}.fmu"), **options)]

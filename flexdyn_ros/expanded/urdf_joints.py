@@ -81,7 +81,10 @@ def joints_of_the_urdf(robot: RobotInterface) -> Joints:
             parts.append(Axes(names, np.array(q), np.array(v), np.array(ratio), np.array(offset)))
             rows.clear()
 
-    for joint in robot.description.joints:
+    description = robot.description
+    for joint in description.joints:
+        if joint is description.platform_joint or joint.name in description.leg_joints:
+            continue  # their family shows them
         model = joint_model(robot.description, joint)
         if model.kernel is not None:
             flush()
@@ -97,8 +100,9 @@ def joints_of_the_urdf(robot: RobotInterface) -> Joints:
         for screw in model.chain:
             name = leader.name if joint.mimic is not None else model.coordinates[screw.coordinate].name
             c = at[name]
-            rows.append((screw.name, c.q_index, c.v_index, ratio * screw.ratio, offset))
-            if joint.mimic is None and screw.ratio == 1.0:
+            for shown, part in screw.parts:
+                rows.append((shown.name, c.q_index, c.v_index, part * ratio, part * offset))
+            if joint.mimic is None:
                 efforts[screw.name] = c.v_index
     flush()
     return parts, efforts

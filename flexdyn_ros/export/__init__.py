@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from flexdyn_ros.export.fmi.controller import controller_fmu
     from flexdyn_ros.export.fmi.robot import fmu
     from flexdyn_ros.export.native.robots import specialized
+    from flexdyn_ros.export.ros2_control.package import ros2_control
     from flexdyn_ros.export.symbolic import casadi
 
-__all__ = ["c", "casadi", "controller_fmu", "fmu", "specialized"]
+__all__ = ["c", "casadi", "controller_fmu", "fmu", "ros2_control", "specialized"]
 
 __getattr__, __dir__ = lazily(__name__)

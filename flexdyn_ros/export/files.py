@@ -72,11 +72,12 @@ def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
 
 @contextmanager
 def replacing(*paths: Path) -> Iterator[list[Path]]:
-    """Paths to write to, in the place of files of one folder, which is made; ExportError if it cannot be
+    """Paths to write to, in the place of files of folders, which are made; ExportError if they cannot be
     written to."""
     folder = paths[0].parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for each in dict.fromkeys(path.parent for path in paths):
+            each.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             drafts = [stack.enter_context(beside(path)) for path in paths]
             yield drafts

@@ -21,8 +21,6 @@ NEGLIGIBLE = 1e-7
 TIE = 1e-9
 #: a combination for tables is no longer than this
 SHORT = 34
-#: rates and accelerations of the random states [rad/s or m/s, rad/s2 or m/s2]
-SPEED, ACCELERATION = 2.0, 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +127,6 @@ def base_parameters(
     UnknownNameError
         For a pattern that fits no parameter.
     """
-    robot.functions.refuse("base_parameters")
     model = linear_model(robot)
     chosen = chosen_parameters(robot, model, parameters)
     count = SAMPLES * len(chosen) if samples is None else int(samples)
@@ -141,9 +138,7 @@ def base_parameters(
     R = np.zeros((0, len(chosen)))
     for first in range(0, count, BLOCK):
         size = min(BLOCK, count - first)
-        q = np.array([robot.random(rng) for _ in range(size)])
-        v, a = rng.uniform(-1.0, 1.0, (2, size, robot.nv))
-        Y = model.regressor(q, SPEED * v, ACCELERATION * a).Y[..., columns]
+        Y = model.regressor(*model.states(rng, size)).Y[..., columns]
         R = np.asarray(np.linalg.qr(np.vstack([R, Y.reshape(-1, len(chosen))]), mode="r"))
     return reduced(R, chosen)
 

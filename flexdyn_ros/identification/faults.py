@@ -315,7 +315,7 @@ def _multiple(references: np.ndarray, values: np.ndarray) -> tuple[float, float,
 def _of_efforts(measurement: Columns, robot: Robot) -> Iterator[Fault]:
     """Efforts that fit the model of another joint better than that of their own."""
     known = [name for name in robot.effort_names if f"{name}.effort" in measurement.columns]
-    if len(known) < 2 or robot.nu != robot.nv or robot.nq != robot.nv:
+    if len(known) < 2 or robot.nu != robot.nv or robot.nq != robot.nv or robot.functions.is_constrained:
         return
     if not all(name in measurement.columns for name in robot.q_names):
         return

@@ -211,17 +211,44 @@ class FamilyFunctions(ABC):
     def refuse(self, what: str) -> None:  # noqa: B027 - most robots refuse nothing
         """UnsupportedError if this robot has no such method, export or use."""
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A state (nq,), (nv,) after a step, moved onto what constrains the robot."""
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A state (nq,), (nv,) after a step, moved onto what constrains the robot, coordinates of those names
+        held."""
         return q, v
+
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        """The q (nq,) nearest to a pose that meets what constrains the robot, coordinates of those names
+        held; ConvergenceError where there is none."""
+        return q
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        """Accelerations (nv, nv) that unit forces make at one q (nq,): M^-1, with constraints what they leave
+        of that."""
+        return np.linalg.inv(self.robot.mass_matrix(q))
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
         """`forward_dynamics` of states within a step, which may lie off constraints by the error of the
         step."""
         return self.robot.forward_dynamics(*state, **more)
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+    def efforts_for(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+        prescribed: Mapping[str, float],
+        at: np.ndarray,
+    ) -> np.ndarray:
+        """Efforts (k,) on the coordinates `at` (k,) of a state within a step that give prescribed
+        accelerations, under efforts (nu,) that are zero there."""
+        a = self.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
+        return self.robot.inverse_dynamics(q, v, a, wrenches)[at]
+
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""
         return []
 
     def effort_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -511,6 +538,46 @@ class FamilyFunctions(ABC):
         )
         found = find_equilibrium(statics, q, tau[:nv], held)
         return found._replace(tau=np.concatenate([found.tau, beside])) if beside.size else found
+
+    #: names of what is driven along lines whose lengths `static_equilibrium` can hold
+    lines: tuple[str, ...] = ()
+
+    def rest_on_lines(
+        self,
+        names: Sequence[str],
+        q: np.ndarray,
+        tau: np.ndarray,
+        held: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
+    ) -> Equilibrium:
+        """`rest` where these lines keep their lengths; tau of these is not read."""
+        from flexdyn_ros.robot.analysis.held_lengths import HeldStatics, rest_at_lengths
+
+        nv, robot, still = self.nv, self.robot, np.zeros(self.nv)
+        places = [self.effort_names.index(name) for name in names]
+        tau = tau.copy()
+        tau[places] = 0.0
+
+        def load(q: np.ndarray) -> np.ndarray:
+            needed = robot.inverse_dynamics(q, still, still, wrenches)[:nv]
+            return needed - robot.actuation_matrix(q)[:, nv:] @ tau[nv:]
+
+        def stiffness(q: np.ndarray, force: np.ndarray) -> np.ndarray:
+            efforts = tau.copy()
+            efforts[places] = force
+            motion = {"q": (q, self.nq), "v": (still, nv), "a": (still, nv), "tau": (efforts, self.nu)}
+            return self.slopes_rows(rows_with_wrenches(wrenches, **motion), wrenches)[0][0]
+
+        statics = HeldStatics(
+            load=load,
+            stiffness=stiffness,
+            lengths=lambda q: self.effort_motion(q, still)[0][places],
+            lines=lambda q: robot.actuation_matrix(q)[:, places],
+            move=lambda q, dq: robot.integrate(q, dq, 1.0),
+        )
+        found, force = rest_at_lengths(statics, q, tau[:nv], held)
+        tau[:nv], tau[places] = found.tau, force
+        return found._replace(tau=tau)
 
 
 def add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:

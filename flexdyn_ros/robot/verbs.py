@@ -35,7 +35,7 @@ from flexdyn_ros.robot.arguments import (
 )
 from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.efforts import scattered_efforts
-from flexdyn_ros.robot.entries.short_ways import short_ways
+from flexdyn_ros.robot.entries.verbs import single_verbs
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import ElementState, Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
@@ -104,7 +104,7 @@ class Robot:
         facts["functions"] = functions
         functions.robot = self
         facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
-        facts.update(short_ways(self))
+        facts.update(single_verbs(self))
         facts.update(functions.offered())
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -823,7 +823,8 @@ class Robot:
         ----------
         q0 : (nq,) array, optional
             Where to start; neutral() if omitted.
-        hold : coordinate names, or "joints": these stay and get the efforts that this takes
+        hold : coordinate names, or "joints": these stay and get the efforts that this takes; names of
+            cylinders of a tree keep their lengths, as on shut valves, and get the forces that this takes
         tau : (nu,) array, optional
             Efforts of the others, zero if omitted [N m, N]. Leg forces that come back hold what is held of a
             platform and balance the rest; hold the motors of elastic joints for a braked arm.
@@ -844,7 +845,9 @@ class Robot:
         FlexdynWarning
             Where links bend further than the linear beam holds.
         """
-        held = chosen_coordinates(hold, self.coordinates, "hold") | self._prescribed
+        lines = [] if isinstance(hold, str) else [name for name in hold if name in self.functions.lines]
+        others = hold if isinstance(hold, str) else [name for name in hold if name not in lines]
+        held = chosen_coordinates(others, self.coordinates, "hold") | self._prescribed
         tau = np.zeros(self.nu) if tau is None else tau
         q0 = self.neutral() if q0 is None else q0
         rows = rows_with_wrenches(wrenches, q0=(q0, self.nq), tau=(tau, self.nu))
@@ -852,7 +855,8 @@ class Robot:
             raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
         start, effort = rows.take("q0"), rows.take("tau")
         self.functions.check({"q": start, "tau": effort})
-        found = self.functions.rest(start[0].copy(), effort[0], held, wrenches)
+        arguments = start[0].copy(), effort[0], held, wrenches
+        found = self.functions.rest_on_lines(lines, *arguments) if lines else self.functions.rest(*arguments)
         self._warn_of_large_deflections(found.q)
         return found
 

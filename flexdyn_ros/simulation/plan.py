@@ -27,6 +27,7 @@ from flexdyn_ros.simulation.steps.fused_hydraulics import (
     command_mode,
     names_valves,
 )
+from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
 
@@ -41,8 +42,6 @@ METHODS = tuple(dict.fromkeys(("auto", *FIXED, *CONTROLLED, *ADAPTIVE)))
 STEP = SAMPLE = 1e-3
 _LIMITS = ("report", "spring", "stop")
 _RECORDS = ("energy", "hydraulics")
-#: change of a start by constraints that is not worth a word
-_PROJECTED = 1e-6
 
 Control = Callable[[float, np.ndarray, np.ndarray], object]
 
@@ -193,18 +192,21 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         held = _efforts(robot, control, "control", openings=opens)
     q = still[0] if q0 is None else finite_vector(q0, "q0", robot.nq).copy()
     v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
-    rest = robot.rest_states(q, v)
-    states0 = complete_states(robot.element_states, asked.states0, rest, "states0")
-    if doubt := robot.functions.check_start(q):
-        warnings.warn(doubt, FlexdynWarning, 3)
     if v0 is not None:
         _refuse_other_speed(robot, v, still[1], t0, imposed)
+    if doubt := robot.functions.check_start(q):
+        warnings.warn(doubt, FlexdynWarning, 3)
     for followed in (drive, imposed):
         if followed is not None:
             _refuse_other_place(robot, followed.q_index, q0, still[0], t0)
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if robot.functions.is_constrained:
-        q, v = _onto_constraints(robot, q, v)
+        stay = () if imposed is None else imposed.names
+        q, v, _, moved = onto_constraints(robot, q, v, held=stay)
+        if moved:
+            warnings.warn(moved, FlexdynWarning, 3)
+    rest = robot.rest_states(q, v)
+    states0 = complete_states(robot.element_states, asked.states0, rest, "states0")
     if held is not None:
         _refuse_efforts_of_given_motion(robot, held, imposed)
     if imposed is not None:
@@ -242,20 +244,6 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     )
     plan.effort = plan.within_limits(plan.effort)
     return plan
-
-
-def _onto_constraints(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A start that meets the constraints; a warning says how far it is from the one that was given."""
-    start, speed = robot.functions.project(q, v)
-    moved = float(np.abs(robot.difference(q, start)).max(initial=0.0))
-    changed = float(np.abs(speed - v).max(initial=0.0))
-    if moved > _PROJECTED or changed > _PROJECTED * max(1.0, float(np.abs(v).max(initial=0.0))):
-        text = (
-            f"the start is moved onto the constraints of robot '{robot.name}': coordinates by up to "
-            f"{moved:.3g} rad (m), velocities by up to {changed:.3g} rad/s (m/s)"
-        )
-        warnings.warn(text, FlexdynWarning, 4)
-    return start, speed
 
 
 def _refuse_efforts_of_given_motion(robot: Robot, tau: np.ndarray, imposed: ImposedMotion | None) -> None:

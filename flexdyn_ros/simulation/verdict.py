@@ -28,7 +28,7 @@ ORDERS = {"semi_implicit_euler": 1, "rosenbrock": 2, "staggered": 2, "rk4": 4, "
 def verdict(run: Trajectory) -> tuple[str, ...]:
     """What there is to warn of."""
     assert run.robot is not None
-    found = [*_imbalance(run), *run.robot.functions.remarks(run.v), *_cavities(run)]
+    found = [*_imbalance(run), *run.robot.functions.remarks(run.q, run.v, run.t), *_cavities(run)]
     bent = beyond_linear(run.robot, run.q, run.t)
     if bent:
         found.append(f"robot {run.robot_name!r}: {warning_of(bent)}")

@@ -11,11 +11,14 @@ from flexdyn_ros.control import can_be_held, holding_stiffness
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper
+from flexdyn_ros.simulation.steps.stiffness import reciprocal
 
 #: step [s], and wall seconds that are caught up with at most at a picture
 STEP, CATCH_UP = 1e-3, 0.05
 #: of the servo of joints: natural frequency [rad/s], damping ratio, margin over what holds the robot up
 PACE, DAMPING, MARGIN = 8.0, 0.8, 3.0
+#: position error at which the servo of a closed mechanism reaches the weight that it holds [rad or m]
+REACH = 0.1
 #: parameters that are scaled as the stiffness of beams
 RIGIDITIES = ("EIy", "EIz", "GJ", "EA")
 
@@ -221,9 +224,16 @@ def _servo(robot: Robot, q: np.ndarray) -> np.ndarray:
     moves = np.array(
         [c.actuated and c.q_index >= 0 and c.kind in ("joint", "actuator") for c in robot.coordinates]
     )
+    closed = robot.functions.is_constrained
     inertia = np.abs(np.diag(robot.mass_matrix(q)))
+    if closed:
+        # what a torque there feels
+        inertia = reciprocal(np.diag(robot.functions.inverse_inertia(q)))
     stiffness = inertia * PACE**2
-    if can_be_held(robot):
+    if closed:
+        rest = np.zeros(robot.nv)
+        stiffness = np.maximum(stiffness, np.abs(robot.inverse_dynamics(q, rest, rest)) / REACH)
+    elif can_be_held(robot):
         stiffness = np.maximum(stiffness, MARGIN * holding_stiffness(robot, q))
     stiffness = np.where(moves, stiffness, 0.0)
     return np.stack((stiffness, 2.0 * DAMPING * np.sqrt(stiffness * inertia)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.results import Modes
 from flexdyn_ros.robot.verbs import Robot
@@ -48,9 +49,14 @@ class Reach:
         idle = self.upper - self.lower < 1e-9
         self.lower[idle], self.upper[idle] = -1.0, 1.0
 
-    def configuration(self, x: np.ndarray) -> np.ndarray:
-        """q (nq,) of slider values x (nv,)."""
-        return self._robot.integrate(self._neutral, x, 1.0)
+    def configuration(self, x: np.ndarray, moved: int = 0) -> np.ndarray | None:
+        """q (nq,) of slider values x (nv,), of which the one of that number was moved: the nearest pose of a
+        closed mechanism, None where it has none there."""
+        q, name = self._robot.integrate(self._neutral, x, 1.0), self._robot.v_names[moved]
+        try:
+            return self._robot.functions.closed(q, (name,))
+        except ConvergenceError:
+            return None
 
     def in_turn(self, phase: float) -> np.ndarray:
         """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back."""
@@ -58,7 +64,8 @@ class Reach:
         share = 0.5 * np.sin(phase)
         x = np.zeros(self.lower.size)
         x[number] = share * self.upper[number] if share > 0.0 else -share * self.lower[number]
-        return self.configuration(x)
+        q = self.configuration(x, number)
+        return self._neutral if q is None else q
 
     def values(self, q: np.ndarray) -> np.ndarray:
         """Slider values (nv,) of q (nq,), within the sliders."""

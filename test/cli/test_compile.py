@@ -58,7 +58,7 @@ def test_specialized_without_a_compiler_warns_and_answers_the_robot(no_compiler)
         ("fmu", ("--scalar", "float"), "c"),
         ("native", ("--verbs", "step"), "c"),
         ("native", ("--parameters", "*/mass"), "c, fmu"),
-        ("native", ("--output", "x"), "c, fmu"),
+        ("native", ("--output", "x"), "c, fmu, ros2_control"),
         ("native", ("--fmi", "2.0"), "fmu"),
     ],
 )

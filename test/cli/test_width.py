@@ -16,6 +16,8 @@ ROBOTS = (
     "boom",
     "boom_on_cylinder",
     "canadarm2",
+    "delta",
+    "excavator",
     "flexible_two_link",
     "mobile_arm",
     "seven_joint_arm",
@@ -45,7 +47,7 @@ def test_checks_fit_and_names_are_whole(monkeypatch, name):
         assert f"{coordinate} " in text
 
 
-@pytest.mark.parametrize("name", ["boom", "canadarm2", "stewart_1t"])
+@pytest.mark.parametrize("name", ["boom", "canadarm2", "excavator", "stewart_1t"])
 def test_runs_and_their_comparison_fit(monkeypatch, tmp_path, name):
     for k, tau in enumerate(([], ["--hold", "all"])):
         text = told(

@@ -268,7 +268,7 @@ def test_lugre_friction(hexapod: str) -> None:
         ({"formulation.method": "lagrange"}, "belongs to robots of kind", "method"),
         ({"road.kind": "flat"}, "without wheels", None),
         ({"links.platform.beam.length": 1, "links.platform.beam.EIy": 1, "links.platform.modes.bending_z": 1},
-         "flexible link", None),
+         "flexible link", "link"),
         ({"joints.leg_1_u1": {"rotor": {"inertia": 1}, "joint_elasticity": {"stiffness": 1}}},
          "elastic joint", None),
         ({"joints.platform.rotor.inertia": 1}, "is floating", None),

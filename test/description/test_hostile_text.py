@@ -87,7 +87,7 @@ def test_comments_and_single_signs_are_no_expressions() -> None:
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_what_nodes_publish_of_a_shipped_robot_loads_again_as_text(name: str) -> None:
-    if name in ("stewart_1t", "stewart_electric", "seven_joint_arm_ros2_control"):
+    if name in ("stewart_1t", "stewart_electric", "hexapod_arm", "seven_joint_arm_ros2_control"):
         pytest.importorskip("xacro")
     robot = flexdyn_ros.load(name)
     again = flexdyn_ros.load(robot.description.text, origin="text")

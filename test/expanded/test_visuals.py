@@ -95,7 +95,8 @@ def test_the_viewer_draws_its_own_shapes_instead():
 
 
 @pytest.mark.parametrize(
-    "name", ["flexible_two_link", "canadarm2", "soft_arm_3", "stewart_1t", "boom_on_cylinder", "boom"]
+    "name",
+    ["flexible_two_link", "canadarm2", "soft_arm_3", "stewart_1t", "boom_on_cylinder", "boom", "excavator"],
 )
 def test_sliders_of_shown_joints_reach_as_far_as_the_robot_can_move(name):
     """Limits hold what random poses need, and not a thousand times of it; where a line of an element stands

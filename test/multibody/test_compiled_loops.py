@@ -7,26 +7,13 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning, StateError
 
-FLOATING = machines.four_bar_urdf(
-    start='<assembly start="crank_joint -1 coupler_joint 0.55 rocker_joint -1.6"/>',
-    more='<base type="floating"/><actuation active="crank_joint"/>',
-)
-
-#: a bending beam on a hinge whose tip slides on a plane
-BEAM = """<robot name="beam"><link name="ground"/><link name="b"/>
-<joint name="hinge" type="continuous"><parent link="ground"/><child link="b"/><axis xyz="0 1 0"/></joint>
-<flexdyn><actuation active="hinge"/>
-<loop name="tip" type="point_on_plane" base="world" end="b@tip" axis="0.2 0 1"/></flexdyn>
-<flexdyn reference="b"><beam length="1.2" mass_per_length="2" EIy="50" EIz="50" GJ="1e4" EA="1e7"
- polar_inertia="1e-4"/><modes bending_z="3" bending_y="1"/></flexdyn></robot>"""
-
 ROBOTS = {
     "four_bar": machines.four_bar,
     "four_bars": lambda: machines.four_bars(3),
     "bricard": machines.bricard,
     "squeezer": machines.squeezer,
-    "floating": lambda: flexdyn_ros.load(FLOATING),
-    "beam": lambda: flexdyn_ros.load(BEAM),
+    "floating": lambda: flexdyn_ros.load(machines.FLOATING),
+    "beam": lambda: flexdyn_ros.load(machines.BEAM),
 }
 
 

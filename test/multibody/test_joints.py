@@ -119,6 +119,20 @@ def test_a_helical_joint_is_a_screw():
     np.testing.assert_allclose(robot.jacobian([1.5], "body")[:, 0], [0, 0, 1, 0, 0, -0.02], atol=1e-15)
 
 
+def test_helical_joints_go_by_the_recursion():
+    """The articulated-body recursion of trees with screws, against the mass matrix."""
+    for seed in range(5):
+        text = models.random_tree(seed, kinds=("revolute", "prismatic", "helical"), mimic=False, joints=8)
+        robot = flexdyn_ros.load(text)
+        assert not robot.functions.by_mass_matrix
+        rng = np.random.default_rng(seed)
+        q, v, _ = random_state(robot, rng)
+        tau = rng.normal(size=robot.nu)
+        a = robot.forward_dynamics(q, v, tau)
+        M, h = robot.mass_matrix(q), robot.bias_forces(q, v)
+        assert np.abs(M @ a + h - tau).max() <= 1e-12 * np.abs(M @ a).max()
+
+
 def test_a_cylindrical_joint_turns_and_slides_along_one_axis():
     robot = single("cylindrical", words='axis="0 2 0"')
     T = robot.frames([0.5, 0.2], "body")
@@ -713,12 +727,11 @@ def test_a_new_chain_is_a_module_and_a_word(monkeypatch):
         Screw,
         stated_coordinates,
     )
-    from flexdyn_ros.numerics.algebra.manifold import REVOLUTE
 
     def model(joint):
         coordinates = stated_coordinates(joint, (("/yaw", "rad"), ("/pitch", "rad"), ("/roll", "rad")))
         axes = zip(coordinates, np.eye(3)[::-1].tolist(), strict=True)
-        chain = tuple(Screw(c.name, REVOLUTE, tuple(axis), i) for i, (c, axis) in enumerate(axes))
+        chain = tuple(Screw(c.name, tuple(axis), i) for i, (c, axis) in enumerate(axes))
         return JointModel(coordinates, chain)
 
     monkeypatch.setitem(registry.TYPES, "gimbal", JointType(model, RESISTANCE))

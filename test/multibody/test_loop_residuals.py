@@ -5,7 +5,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from flexdyn_ros.families.trees.loops.geometry import rotation_vector
-from flexdyn_ros.families.trees.loops.kernels.closures import closures
 from flexdyn_ros.multibody.constraints.kernels import residual as at
 from flexdyn_ros.multibody.constraints.loop import ROWS, triad
 from flexdyn_ros.multibody.elements.kernels import law
@@ -58,31 +57,6 @@ def test_the_numbers_of_the_worked_example():
     np.testing.assert_allclose(found[:, at.SECOND], second, atol=2e-13)
     log = [0.5050019897498, 1.3366470101218, 0.2759522422347]
     np.testing.assert_allclose(rotation_vector(R1.T @ R2), log, atol=2e-13)
-
-
-def test_compiled_rows_of_frames_are_those_of_the_kernel():
-    """Two free frames, of 12 velocities; constraint frames beside their origins."""
-    rng = np.random.default_rng(1)
-    poses, J = np.tile(np.eye(4), (1, 2, 1, 1)), np.zeros((1, 2, 6, 12))
-    for i, (R, p) in enumerate(((R1, P1), (R2, P2))):
-        poses[0, i, :3, :3], poses[0, i, :3, 3] = R, p
-        J[0, i, :, 6 * i : 6 * i + 6] = np.eye(6)
-    gamma, offsets = rng.standard_normal((1, 2, 6)), rng.standard_normal((2, 3))
-    placements = np.hstack([np.tile(np.eye(3).ravel(), (2, 1)), offsets])
-    mounted, rows, found = np.empty((1, law.MOTION)), np.empty((1, 10, at.ROW)), np.empty((1, 10, 12))
-    closures(
-        np.arange(2), placements, KINDS, np.full(10, 0.3), np.zeros(10, dtype=np.int64),
-        poses, J, gamma, TWISTS[None].copy(), mounted, rows, found,
-    )  # fmt: skip
-    w, al = TWISTS.reshape(2, 2, 3)[:, 0], gamma[0, :, :3]
-    o = np.array([R @ offset for R, offset in zip((R1, R2), offsets, strict=True)])
-    twists, pushed = TWISTS.reshape(2, 2, 3).copy(), gamma[0].reshape(2, 2, 3).copy()
-    twists[:, 1] += np.cross(w, o)
-    pushed[:, 1] += np.cross(al, o) + np.cross(w, np.cross(w, o))
-    motion = motion_of(R1, P1 + o[0], R2, P2 + o[1], twists)
-    np.testing.assert_allclose(mounted[0], motion, atol=1e-14)
-    np.testing.assert_allclose(rows[0], rows_of(motion, pushed.ravel(), 0.3), rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(found[0] @ TWISTS, rows[0, :, at.RATE], atol=1e-13)
 
 
 def moved(s, twists, accelerations):

@@ -133,6 +133,11 @@ def test_the_linear_equations_are_those_of_the_worked_example():
     np.testing.assert_allclose(found.dv, by_v, atol=1e-9)
     slopes = [r.forward_dynamics(q, v, tau + e) - r.forward_dynamics(q, v, tau) for e in np.eye(3)]
     np.testing.assert_allclose(found.dtau, np.transpose(slopes), atol=1e-9)
+    # stage of a linearly implicit step: k' = a + b (da/dq (v + b k') + da/dv k')
+    b = 0.01 * (1.0 - 1.0 / np.sqrt(2.0))
+    a = r.forward_dynamics(q, v, tau)
+    stage = np.linalg.solve(np.eye(3) - b * found.dv - b * b * found.dq, a + b * found.dq @ v)
+    np.testing.assert_allclose(stage, [24.565087074330, -31.575803552117, 4.769801135270], atol=1e-9)
 
 
 def test_derivatives_by_parameters_are_differences_of_robots():

@@ -53,7 +53,7 @@ WRONG = {
     "start of no number": (FOUR_BAR_LOOP + '<assembly start="crank_joint x"/>', "start", "no number"),
     "start twice": (FOUR_BAR_LOOP + '<assembly start="crank_joint 1 crank_joint 2"/>', "start", "twice"),
     "lock of no joint": (FOUR_BAR_LOOP + '<assembly lock="crank"/>', "lock", "no joint 'crank'"),
-    "branch": (FOUR_BAR_LOOP.replace("<loop", '<loop branch="any"'), "branch", "unknown attribute"),
+    "branch": (FOUR_BAR_LOOP.replace("<loop", '<loop branch="far"'), "branch", "near, any"),
 }  # fmt: skip
 
 

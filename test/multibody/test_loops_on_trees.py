@@ -6,7 +6,9 @@ from machines import joint, robot, rod
 
 import flexdyn_ros
 from flexdyn_ros.description.elements.loops import Loop
-from flexdyn_ros.families.trees.loops.geometry import Geometry, Mount, PlacedLoop
+from flexdyn_ros.families.trees.loops.geometry import Geometry
+from flexdyn_ros.families.trees.loops.placing import Mount, PlacedLoop
+from flexdyn_ros.multibody.constraints.kernels import residual
 from flexdyn_ros.multibody.constraints.loop import ROWS, triad
 from flexdyn_ros.numerics.algebra.placement import Placement
 
@@ -39,11 +41,11 @@ def mounted(tree, type, frames=("boom@0.4", "stick")):
     """A loop of this type between a station and a link, at oblique constraint frames."""
     seeing = tree.functions.seeing(frames).robot
     rng = np.random.default_rng(len(type))
-    mounts = [
-        Mount(frame, i + 1, Placement.of(rng.uniform(-0.3, 0.3, 3), rng.uniform(-1, 1, 3)) @ Placement(
-            triad(tuple(rng.uniform(-1, 1, 3))), np.zeros(3)))
-        for i, frame in enumerate(frames)
-    ]  # fmt: skip
+    mounts = []
+    for frame in frames:
+        place = Placement.of(rng.uniform(-0.3, 0.3, 3), rng.uniform(-1, 1, 3))
+        place = place @ Placement(triad(tuple(rng.uniform(-1, 1, 3))), np.zeros(3))
+        mounts.append(Mount(frame, seeing.functions.frame(frame).body, place))
     record = Loop(name="l", base=frames[0], end=frames[1], type=type, length=0.4)
     return Geometry(seeing, [PlacedLoop(record, *mounts)])
 
@@ -65,6 +67,35 @@ def test_rates_and_accelerations_of_rows_are_those_of_the_residual_in_time(tree,
     np.testing.assert_allclose(here.rate[0], weights @ near.residual, atol=1e-10)
     # twists of a floating body in world axes: v is constant along the path, and so is a = 0
     np.testing.assert_allclose(here.bias[0], weights @ near.rate, atol=1e-10)
+
+
+@pytest.mark.parametrize("type", ROWS)
+def test_compiled_rows_are_those_of_frames_by_the_verbs(tree, type):
+    """Frames, Jacobians and accelerations of verbs, at the origin of each frame, moved to the constraint
+    frames; of these the rows, interpreted."""
+    geometry, rng = mounted(tree, type), np.random.default_rng(8)
+    robot, loop = geometry.robot, geometry.loops[0]
+    q, v = tree.random(rng), rng.uniform(-1.0, 1.0, tree.nv)
+    here, motion, pushed, J = geometry.at(q[None], v[None]), [], [], []
+    for mount in (loop.base, loop.end):
+        T, own = robot.frames(q, mount.frame), robot.jacobian(q, mount.frame)
+        bias = robot.frame_acceleration(q, v, np.zeros(robot.nv), mount.frame)
+        o = T[:3, :3] @ mount.placement.p
+        at_o = np.vstack([own[:3], own[3:] + np.cross(own[:3].T, o).T])
+        w, speed = np.split(at_o @ v, 2)
+        linear = bias[3:] + np.cross(bias[:3], o) + np.cross(w, np.cross(w, o))
+        motion += [T[:3, 3] + o, (T[:3, :3] @ mount.placement.R).ravel(), speed, w]
+        pushed += [bias[:3], linear]
+        J.append(at_o)
+    row, length = np.zeros(residual.ROW), loop.record.length
+    for r, kind in enumerate(loop.rows):
+        residual.closed_row(kind, length, np.concatenate(motion), np.concatenate(pushed), row)
+        found = [x[0, r] for x in (here.residual, here.rate, here.bias)]
+        expected = row[[residual.VALUE, residual.RATE, residual.SECOND]]
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+        line = row[residual.LINE : residual.LINE + 12]
+        np.testing.assert_allclose(here.lines[0, r], line, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(here.J[0, r], line @ np.vstack(J), rtol=1e-12, atol=1e-12)
 
 
 LOOP = '<loop name="l" type="distance" base="boom@0.4" end="stick" end_xyz="0 0.4 0.1" length="0.62"/>'

@@ -12,7 +12,6 @@ from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.steps.stepper import Stepper
 
 NAMED = r"robot 'four_bar' has loops \('close'\): .* not computed with loops yet"
 
@@ -31,28 +30,22 @@ OPEN = {
 #: those that honour loops
 CLOSED = {
     "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_parameter_derivatives",
-    "inverse_dynamics", "linearize", "modes", "neutral", "random", "static_equilibrium",
+    "inverse_dynamics", "joint_reactions", "linearize", "loads", "modes", "neutral", "random",
+    "static_equilibrium",
 }  # fmt: skip
 _STATE = (machines.Q, np.zeros(3))
 REFUSED = {
     "inverse_dynamics_derivatives": lambda r: r.inverse_dynamics_derivatives(*_STATE, np.zeros(3)),
-    "joint_reactions": lambda r: r.joint_reactions(*_STATE, np.zeros(3)),
-    "loads": lambda r: r.loads(*_STATE, np.zeros(3)),
 }
 USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
     "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
     "linearize under wrenches": lambda r: r.linearize(*_STATE, wrenches={"rocker": np.zeros(6)}),
-    "reactions of the simulator": lambda r: r.functions.reactions_in(("crank_joint",)),
-    "Stepper": Stepper,
-    "soft stops": lambda r: flexdyn_ros.simulate(r, 0.01, dt=1e-3, limits="spring"),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
-    "events with error control": lambda r: flexdyn_ros.simulate(r, 0.01, events=[lambda t, q, v: q[0]]),
-    "a prescribed motion": lambda r: flexdyn_ros.simulate(r, 0.01, prescribed={"crank_joint": lambda t: t}),
-    "C": lambda r: export.c(r, "nowhere"),
-    "CasADi": lambda r: export.casadi(r, "forward_dynamics"),
-    "FMU": lambda r: export.fmu(r, "nowhere.fmu"),
+    "events of radau": lambda r: flexdyn_ros.simulate(r, 0.01, method="radau", events=[lambda t, q, v: q[0]]),
+    "inverse dynamics in C": lambda r: export.c(r, "nowhere", ["inverse_dynamics"]),
+    "inverse dynamics in CasADi": lambda r: export.casadi(r, "inverse_dynamics"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
     "specialized": export.specialized,
     "JAX": bridges.jax_functions,
@@ -63,11 +56,7 @@ USES = {
     "sampled_growth": lambda r: control.sampled_growth(r, machines.Q, 1.0, 1.0, 1e-3),
     "joint_inertia": lambda r: control.joint_inertia(r, machines.Q),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
-    "base_parameters": identification.base_parameters,
     "excite": lambda r: identification.excite(r, 1.0),
-    "fit_linear": lambda r: identification.fit_linear(r, []),
-    "cross_validation": lambda r: identification.cross_validation(r, []),
-    "predicted_efforts": lambda r: identification.predicted_efforts(r, []),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
     "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }
@@ -139,29 +128,41 @@ def test_the_expanded_description_shows_poses_of_all_joints(robot):
     np.testing.assert_array_equal(expanded.joint_positions(machines.Q), machines.Q)
 
 
-def test_the_viewer_refuses_loops(robot):
+def test_the_viewer_shows_and_moves_closed_mechanisms(robot):
     pytest.importorskip("viser")
     from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+    from flexdyn_ros.view.drive import Drive
+    from flexdyn_ros.view.motion import Reach
 
-    with pytest.raises(UnsupportedError, match=NAMED):
-        ShownRobot(robot)
+    ShownRobot(robot)
+    reach = Reach(robot)
+    q = reach.configuration(np.array([0.2, 0.0, 0.0]), 0)
+    assert q[0] == machines.Q[0] + 0.2
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
+    # the crank cannot be turned so far that the bars do not reach
+    assert reach.configuration(np.array([0.0, 3.0, 0.0]), 1) is None
+    drive = Drive(robot, robot.neutral())
+    drive.set_target(0, -0.9)
+    for _ in range(100):
+        q, _, _ = drive.advance(0.05)
+    assert abs(q[0] + 0.9) < 0.04
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
 
 
-def test_nodes_refuse_loops():
+def test_controllers_refuse_loops(robot):
     pytest.importorskip("rclpy")
-    from types import SimpleNamespace
+    from flexdyn_ros.nodes.controllers import controller
 
-    from flexdyn_ros.nodes.ros.robot_source import load_robot
+    class Node(controller.Controller):
+        def __init__(self):
+            self._settings = None
 
-    parameters = SimpleNamespace(
-        robot_description=four_bar_urdf(),
-        description_file="",
-        config_files=[],
-        options=[],
-        xacro_arguments=[],
-    )
-    with pytest.raises(UnsupportedError, match=NAMED):
-        load_robot(None, parameters)
+    given, controller.load_robot = controller.load_robot, lambda node, settings: robot
+    try:
+        with pytest.raises(UnsupportedError, match=NAMED):
+            Node().setup()
+    finally:
+        controller.load_robot = given
 
 
 @pytest.mark.parametrize("options", [{"formulation.method": "lagrange"}])
@@ -176,7 +177,8 @@ def test_other_kinds_of_robots_refuse_loops(name):
     link = flexdyn_ros.load(name).description.root
     loop = f'<flexdyn><loop name="l" type="spherical" base="world" end="{link}"/></flexdyn></robot>'
     with pytest.raises(
-        DescriptionError, match=r"a <loop> (in a robot of kind|beside the method floating_frame)"
+        DescriptionError,
+        match=r"a <loop> (in a robot of kind|beside (the method floating_frame|a <platform>))",
     ):
         flexdyn_ros.load(text.replace("</robot>", loop))
 

@@ -223,12 +223,6 @@ def test_what_a_control_cannot_say_is_told():
             flexdyn_ros.simulate(robot, 0.1, control=control)
 
 
-def test_a_loop_beside_oil_is_refused_by_name():
-    loop = '<loop name="closed" type="spherical" base="base" base_xyz="0 0 1" end="load"/>'
-    with pytest.raises(DescriptionError, match="beside a <loop>"):
-        flexdyn_ros.load(hanging(in_robot=loop))
-
-
 def test_runs_go_on_from_the_states_of_another():
     robot = flexdyn_ros.load(HANGING)
     with warnings.catch_warnings():

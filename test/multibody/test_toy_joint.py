@@ -20,15 +20,15 @@ CRANK = '''
 
 from flexdyn_ros.multibody.joints.joint import LIMITS, RESISTANCE, JointModel, JointType, Screw
 from flexdyn_ros.multibody.joints.joint import stated_coordinates
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def model(joint):
     coordinates = stated_coordinates(joint, (("/swing", "rad"), ("/reach", "m"), ("/tilt", "rad")))
-    kinds = (REVOLUTE, Z), (PRISMATIC, X), (REVOLUTE, Y)
-    chain = (Screw(c.name, *kind, i) for i, (c, kind) in enumerate(zip(coordinates, kinds, strict=True)))
+    kinds = (Z, {}), (X, {"turns": False, "pitch": 1.0}), (Y, {})
+    numbered = enumerate(zip(coordinates, kinds, strict=True))
+    chain = (Screw(c.name, axis, i, **kind) for i, (c, (axis, kind)) in numbered)
     return JointModel(coordinates, tuple(chain))
 
 

@@ -202,7 +202,6 @@ def test_ends_that_meet_within_limits_are_a_warning():
 MIXTURES = [
     ("mobile_arm", "method floating_frame"),
     ("soft_arm", "kind continuum"),
-    ("stewart_1t", "kind platform"),
 ]
 
 

@@ -8,7 +8,14 @@ from robot.complex_step import slopes
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, FlexdynWarning, SingularityError, UnknownNameError
 
-SHIPPED = ["seven_joint_arm", "canadarm2", "flexible_two_link", "mobile_arm", "soft_arm_3", "stewart_1t"]
+SHIPPED = [
+    "seven_joint_arm",
+    "canadarm2",
+    "flexible_two_link",
+    "mobile_arm",
+    "soft_arm_3",
+    "stewart_1t",
+]
 
 
 def of_family(family, seed):

@@ -9,7 +9,7 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 
-ROBOTS = ["boom", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t"]
+ROBOTS = ["boom", "flexible_two_link", "hexapod_arm", "mobile_arm", "soft_arm", "stewart_1t"]
 
 
 class Case:

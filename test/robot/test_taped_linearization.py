@@ -14,7 +14,7 @@ from flexdyn_ros.robot.threads import set_batch_threads
 
 SHIPPED = [
     "canadarm2", "flexible_two_link", "kane_beam", "mobile_arm", "seven_joint_arm", "soft_arm", "soft_arm_3",
-    "stewart_1t", "stewart_electric", "two_link",
+    "stewart_1t", "stewart_electric", "hexapod_arm", "two_link",
 ]  # fmt: skip
 
 

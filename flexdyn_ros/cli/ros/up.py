@@ -120,7 +120,8 @@ def up(
             "fused or none",
             param_hint="--hydraulics",
         )
-    leader = _controller(controller, description, no_server)
+    by_servos = controller is Controller.AUTO and loaded.nu > loaded.nv
+    leader = None if by_servos else _controller(controller, description, no_server)
     nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
     if hydraulics is Cylinders.EXTERNAL:
         nodes.append("hydraulic_actuators")
@@ -143,7 +144,7 @@ def up(
     by_cylinders = loaded.hydraulics is not None and hydraulics is not Cylinders.NONE
     with tempfile.TemporaryDirectory(prefix="flexdyn_up_") as folder:
         # what the user's file says wins over what suits the controller, what the command line says over both
-        suited = _suited(leader, by_cylinders)
+        suited = _HOLDING if by_servos else _suited(leader, by_cylinders)
         files = [
             *([_written(Path(folder) / "controller.yaml", suited)] if suited else []),
             *([params_file] if params_file else []),
@@ -188,11 +189,15 @@ def _check_parameters(file: Path, nodes: list[str]) -> None:
         raise typer.BadParameter("; ".join(mistakes), param_hint="--params-file")
 
 
+#: the robot waits where it is for a first command
+_HOLDING: dict[str, dict[str, object]] = {"/**/simulator": {"before_first_command": "hold"}}
+
+
 def _suited(leader: Controller | None, by_cylinders: bool) -> dict[str, dict[str, object]]:
     """Parameters that suit a controller: the robot waits for it where it is; forces go to cylinders."""
     if leader is None:
         return {}
-    suited: dict[str, dict[str, object]] = {"/**/simulator": {"before_first_command": "hold"}}
+    suited = {**_HOLDING}
     if leader is Controller.PLATFORM and by_cylinders:
         suited[f"/**/{leader}"] = {"output": "cylinders"}
     return suited

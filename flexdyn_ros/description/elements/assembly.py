@@ -17,7 +17,7 @@ from flexdyn_ros.description.elements.joints import (
     check_chain,
 )
 from flexdyn_ros.description.elements.links import FlexibleLink
-from flexdyn_ros.description.elements.platforms import Platform, with_hydraulics_of_legs
+from flexdyn_ros.description.elements.platforms import Platform, moves_nothing_else, with_hydraulics_of_legs
 from flexdyn_ros.description.elements.urdf import Base, Context, Vec3
 from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 from flexdyn_ros.description.language import schema
@@ -64,11 +64,15 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         build(Section, statement, replace(context, owner=name), joint=name)
         for name, statement in stated_sections.items()
     )
-    kind = formulations.kind_of(layer.robot, bool(sections))
+    base = _base(layer.robot, robot.base, context)
+    elements = any(layer.robot.all(rule.name) for rule in schema.named_elements())
+    mixed = bool(flexible or elements or base.type != "fixed" or layer.robot.all("wheel"))
+    stated = layer.robot.child("platform")
+    alone = stated is not None and not mixed and moves_nothing_else(stated, context)
+    kind = formulations.kind_of(layer.robot, bool(sections), alone)
     formulations.refuse_mixtures(layer, kind, stated_sections, flexible, extended)
     if kind == "continuum":
         sections = check_chain(sections, stated_sections, context)
-    base = _base(layer.robot, robot.base, context)
     context = replace(context, base=base, flexible=flexible)
     platform = _single(Platform, layer.robot, context)
     elastic = [name for name, joint in extended.items() if joint.elasticity is not None]

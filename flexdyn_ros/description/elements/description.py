@@ -167,6 +167,28 @@ class RobotDescription:
         """The joint whose child is this link, which is not the root."""
         return next(joint for joint in self.joints if joint.child == link)
 
+    @cached_property
+    def _mounted(self) -> tuple[Joint | None, frozenset[str]]:
+        """The joint of a platform in a tree, and the names of the joints of its legs."""
+        if self.platform is None or self.kind == "platform":
+            return None, frozenset()
+        from flexdyn_ros.description.elements.platforms import joints_of_leg
+
+        sliders = (self.joint(leg.slider) for leg in self.platform.legs)
+        legs = {joint.name for slider in sliders for joint in joints_of_leg(slider, self.joints)}
+        return self.joint_to(self.platform.link), frozenset(legs)
+
+    @property
+    def platform_joint(self) -> Joint | None:
+        """The floating joint of a platform that is part of a tree: its pose is that in the world. None for a
+        platform alone, and without one."""
+        return self._mounted[0]
+
+    @property
+    def leg_joints(self) -> frozenset[str]:
+        """Names of the joints of the legs of a platform that is part of a tree; no joints of that tree."""
+        return self._mounted[1]
+
     def leader_of(self, joint: Joint) -> tuple[float, float, Joint]:
         """Ratio, offset and leader of a joint at the end of its chain of mimics: its position is ratio times
         that of the leader plus offset."""

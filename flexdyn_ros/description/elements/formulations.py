@@ -55,6 +55,14 @@ _ALLOWED: dict[str, dict[str, tuple[object, ...]]] = {
         "energy_ratio": (0.56, ...),
     },
     "platform": {"flexible": _BOOL, "leg_spin": ("universal", "none")},
+    "tree with a platform": {
+        "method": ("articulated",),
+        "flexible": _BOOL,
+        "rotary_inertia": _ROTARY,
+        "frame": ("so3",),
+        "stiffening": _STIFFENING,
+        "leg_spin": ("universal", "none"),
+    },
 }
 #: to its first order alone the foreshortening leaves a mass matrix that is not positive definite
 _GEOMETRIC = (
@@ -64,11 +72,15 @@ _GEOMETRIC = (
 _PAPER = {"method": "lagrange", "rotary_inertia": "paper", "frame": "affine", "stiffening": "none"}
 
 
-def kind_of(robot: Statement, has_sections: bool) -> str:
-    """`platform` if there is a platform, else `continuum` if a section, else `mobile` if a wheel, else
-    `tree`."""
+#: kinds of which `_ALLOWED` has more than one set of attributes
+_KIND_OF = {"floating_frame": "mobile", "tree with a platform": "tree"}
+
+
+def kind_of(robot: Statement, has_sections: bool, alone: bool) -> str:
+    """`platform` if there is a platform alone, `tree` if it is one of several things; else `continuum` if a
+    section, else `mobile` if a wheel, else `tree`."""
     if robot.child("platform") is not None:
-        return "platform"
+        return "platform" if alone else "tree"
     if has_sections:
         return "continuum"
     return "mobile" if robot.all("wheel") else "tree"
@@ -115,6 +127,8 @@ def build_formulation(
 def _family(robot: Statement, statement: Statement, kind: str, base: Base, elastic: Sequence[str]) -> str:
     """floating_frame has defaults of its own: it is the default method of planar bases with wheels, but for
     elastic joints and elements between frames, which it does not know."""
+    if kind == "tree" and robot.child("platform") is not None:
+        return "tree with a platform"
     method = statement.get("method")
     if kind == "mobile" and base.type == "planar" and (method == "floating_frame" or method is None):
         lines = (r.name for r in schema.named_elements() if r.record and issubclass(r.record, Ends))
@@ -126,9 +140,7 @@ def _family(robot: Statement, statement: Statement, kind: str, base: Base, elast
 def _refuse_foreign(statement: Statement, kind: str, allowed: Mapping[str, tuple[object, ...]]) -> None:
     for name, value in statement.values.items():
         if name not in allowed:
-            kinds = sorted(
-                {"mobile" if k == "floating_frame" else k for k in _ALLOWED if name in _ALLOWED[k]}
-            )
+            kinds = sorted({_KIND_OF.get(k, k) for k in _ALLOWED if name in _ALLOWED[k]})
             message = f"'{name}' belongs to robots of kind {' or '.join(kinds)}, this one is of kind {kind}"
             statement.fail(message, name, "one of " + ", ".join(allowed))
         choices = allowed[name]
@@ -172,10 +184,13 @@ def refuse_mixtures(
     flexible: Iterable[str],
     joints: Mapping[str, Joint],
 ) -> None:
-    """Platform and continuum mix with nothing flexible; wheels, road and drive belong to mobile robots."""
-    if kind == "platform":
+    """Platforms mix with no soft sections and wheels, continuum with nothing flexible; wheels, road and drive
+    belong to mobile robots."""
+    if layer.robot.child("platform") is not None:
         for name, section in sections.items():
             section.fail(f"soft section '{name}' in a robot with a platform", None, "one of them")
+        for wheel in layer.robot.all("wheel"):
+            wheel.fail("a wheel in a robot with a platform", None, "one of them")
     if kind in ("platform", "continuum"):
         of_kind = f"in a robot of kind {kind}"
         for name in flexible:
@@ -183,7 +198,7 @@ def refuse_mixtures(
         for name, joint in joints.items():
             if joint.elasticity is not None:
                 layer.joints[name].fail(f"elastic joint '{name}' {of_kind}", None, "no elastic joints")
-        for wheel in layer.robot.all("wheel"):
+        for wheel in layer.robot.all("wheel") if kind == "continuum" else ():
             wheel.fail(f"a wheel {of_kind}", None, "no wheels")
     if kind != "mobile":
         for tag in ("road", "drive"):

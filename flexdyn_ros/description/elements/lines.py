@@ -123,6 +123,19 @@ class Barrel:
     mass: float = not_negative("kg", "mass")
     com: float = positive("m", "centre of mass from the pin on, along the line to the rod's pin")
     inertia: float = not_negative("kg m2", "across the line, about the centre of mass", default=0.0)
+    axial_inertia: float = not_negative("kg m2", "about the line; needs axis", default=0.0)
+    axis: Vec3 | None = vector(
+        "-",
+        "the pin is a universal joint: its axis that the base carries, in the frame of the base",
+        shown="none: no spin about the line",
+        default=None,
+    )
+
+    def check(self, statement: Statement, context: Context) -> None:
+        if self.axis is not None and not any(self.axis):
+            statement.fail("an axis of no length", "axis", "a direction")
+        if self.axial_inertia > 0.0 and self.axis is None:
+            statement.fail("axial inertia without spin", "axial_inertia", "0, or an axis")
 
 
 @element("rod", "The rod: a mass that swings about the pin at the end.")
@@ -130,6 +143,7 @@ class Rod:
     mass: float = not_negative("kg", "mass")
     com: float = number("m", "centre of mass from the pin on, against the line: negative", below=0.0)
     inertia: float = not_negative("kg m2", "across the line, about the centre of mass", default=0.0)
+    axial_inertia: float = not_negative("kg m2", "about the line; needs the barrel's axis", default=0.0)
 
 
 @element("cylinder", "A cylinder between two points; its force is an effort.", key="name", kw_only=True)
@@ -151,6 +165,9 @@ class DrivenCylinder(Ends):
         if len(drives) > 1:
             statement.fail(f"<{drives[0]}> and <{drives[1]}> in one cylinder", None, "one of them")
         self._check_stops(statement)
+        if self.rod is not None and self.rod.axial_inertia > 0.0 and self.axis is None:
+            message = "axial inertia of the rod without spin"
+            statement.fail(message, None, "axial_inertia 0, or an axis in <barrel>")
 
     def _check_stops(self, statement: Statement) -> None:
         """End stops are those of oil; they stand in one of two places."""
@@ -169,6 +186,11 @@ class DrivenCylinder(Ends):
     def stop(self) -> EndStop | None:
         """End stops, wherever they are stated."""
         return self.end_stop if self.hydraulics is None else self.hydraulics.end_stop or self.end_stop
+
+    @property
+    def axis(self) -> Vec3 | None:
+        """Axis of the universal joint that the base carries, in its frame; None: no spin about the line."""
+        return None if self.barrel is None else self.barrel.axis
 
     @property
     def largest_force(self) -> float:

@@ -55,6 +55,12 @@ class Loop(Ends):
         default=None,
     )
 
+    branch: str = choice(
+        "near any",
+        "near: wide gaps are closed little by little, and a pose beyond a singular one is refused",
+        default="near",
+    )
+
     def check(self, statement: Statement, context: Context) -> None:
         super().check(statement, context)
         for attribute in ("axis", "end_axis"):
@@ -69,6 +75,9 @@ class Assembly:
 
     start: str = text("pairs NAME value of coordinates; all others are zero", shown="zeros", default="")
     lock: tuple[str, ...] = words("coordinates that assembly may not move", default=())
+    maximum_change: float | None = positive(
+        "rad, m", "largest change of a coordinate by `assemble` and `project`", shown="none", default=None
+    )
     line: int | None = None
 
     def check(self, statement: Statement, context: Context) -> None:

@@ -193,6 +193,10 @@ class Platform:
 
     def check(self, statement: Statement, context: Context) -> None:
         joint = _platform_joint(statement, self.link, context)
+        for link, what in ((joint.parent, "the legs stand on"), (joint.child, "the legs carry")):
+            if link in context.flexible:
+                expected = "a rigid link, which may be fixed to a flexible one"
+                statement.fail(f"{what} the flexible link '{link}'", "link", expected)
         if len(self.legs) != 6:
             statement.fail(f"the platform has {len(self.legs)} legs", None, "six <leg>")
         legs = statement.all("leg")
@@ -202,6 +206,23 @@ class Platform:
             if leg.slider in [other.slider for other in self.legs[:i]]:
                 message = "the joint is the slider of another leg"
                 legs[i].fail(message, "slider", "a joint of its own")
+
+
+def joints_of_leg(slider: UrdfJoint, joints: Iterable[UrdfJoint]) -> list[UrdfJoint]:
+    """The slider of a leg and the joints before it, three where the leg is one, from the slider on."""
+    to, found = {joint.child: joint for joint in joints}, [slider]
+    while len(found) < 3 and found[-1].parent in to:
+        found.append(to[found[-1].parent])
+    return found
+
+
+def moves_nothing_else(statement: Statement, context: Context) -> bool:
+    """Whether the joints that move are those of a platform and its legs."""
+    joints = list(context.joints.values())
+    sliders = (context.joints.get(leg.get("slider") or "") for leg in statement.all("leg"))
+    own = {j.name for slider in sliders if slider is not None for j in joints_of_leg(slider, joints)}
+    own |= {joint.name for joint in joints if joint.child == statement.get("link")}
+    return all(joint.name in own for joint in joints if joint.type != "fixed")
 
 
 def with_hydraulics_of_legs(platform: Platform) -> Platform:

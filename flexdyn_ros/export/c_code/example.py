@@ -44,7 +44,8 @@ def sample(robot: Robot) -> dict[str, np.ndarray]:
     if prescribed.size == robot.nu:
         tau[prescribed] = 0.0
     v, a = 0.1 * rng.standard_normal((2, robot.nv))
-    return {"q": robot.functions.random(rng), "v": v, "a": a, "tau": tau}
+    q, v = robot.functions.project(robot.random(rng), v)
+    return {"q": q, "v": v, "a": a, "tau": tau}
 
 
 def _answers(robot: Robot, made: Program, at: dict[str, np.ndarray]) -> dict[str, list[np.ndarray]]:
@@ -275,7 +276,7 @@ def c(
         Made if it is not there; files of the same names are replaced, all or none.
     verbs : one or several of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
             "frames", "deflections", "step"}; of a platform with cylinders also {"hydraulic_step",
-            "cylinder_forces", "oil_rates"}
+            "cylinder_forces", "oil_rates"}; of closed mechanisms not inverse_dynamics
     parameters : sequence of str
         Names of `robot.parameters`, wildcards allowed, that become the argument p.
     scalar : {"double", "float"}

@@ -54,6 +54,8 @@ def program(
 ) -> Program:
     """The C source; see `flexdyn_ros.export.c`."""
     UnknownNameError.check("scalar", scalar, SCALARS)
+    if verbs is DEFAULT_VERBS and robot.functions.is_constrained:
+        verbs = DEFAULT_VERBS[1:]
     verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS))
     equations, name = Equations(robot, parameters), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)

@@ -86,6 +86,7 @@ def fmu(
     q0 = q_start if q0 is None else finite_vector(q0, "q0", robot.nq)
     v0 = v_start if v0 is None else finite_vector(v0, "v0", robot.nv)
     robot.energy(q0, v0)  # refuses what is no state
+    q0, v0 = robot.functions.project(q0, v0)
     equations = Equations(robot, parameters)
     verbs = ["forward_dynamics", "energy", *(["frames"] if names else [])]
     verbs += ["deflections"] if robot.tips else []

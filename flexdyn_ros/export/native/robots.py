@@ -47,6 +47,7 @@ def specialized(robot: Robot) -> Robot:
 
 def compiled_robot(robot: Robot) -> Robot:
     """What `specialized` answers; ExportError if there is no compiler or it fails."""
+    robot.functions.refuse("specialized")
     return robot if robot.functions.origin else Robot(compiled_functions(robot))
 
 

@@ -147,6 +147,18 @@ INNER: dict[str, tuple[str, ...]] = {
 }
 
 
+#: verbs of robots with constraints that kernels compute
+_OF_CONSTRAINED = (
+    "forward_dynamics",
+    "mass_matrix",
+    "bias_forces",
+    "energy",
+    "frames",
+    "deflections",
+    *INNER,
+)
+
+
 class Equations:
     """A robot whose verbs can be traced.
 
@@ -165,7 +177,6 @@ class Equations:
     """
 
     def __init__(self, robot: Robot, parameters: Sequence[str] = ()) -> None:
-        robot.functions.refuse("an export of equations (C, FMU, CasADi, specialized)")
         if robot.nv == 0:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no joint that moves: there are no equations to export"
@@ -184,6 +195,8 @@ class Equations:
         UnknownNameError, UnsupportedError
         """
         UnknownNameError.check("verb", verb, (*VERBS, *OIL_VERBS, *OIL_MOTION, *INNER))
+        if verb not in _OF_CONSTRAINED:
+            self.robot.functions.refuse(f"an export of {verb}")
         robot, graph = self.robot, Graph()
         sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
         sizes |= {"force": robot.nv, "extra": robot.nu, "given": robot.nv, "h": 1}
@@ -318,8 +331,10 @@ def function_of(
 
 
 def _called(motion: Motion, name: str) -> Callable[..., Any]:
-    motion.table.open(name)
-    return motion.table[name].function
+    # ranks of constraints are cut by values, which are not there
+    chosen = f"traced_{name}" if f"traced_{name}" in motion.table else name
+    motion.table.open(chosen)
+    return motion.table[chosen].function
 
 
 def _prepare(motion: Motion, work: np.ndarray) -> None:
@@ -354,6 +369,14 @@ def accelerations(
     addresses = (x.ctypes.data for x in (q, v, force, extra))
     _called(motion, "accelerate")(motion.robot, work.ctypes.data, 0.0, *addresses, h, a.ctypes.data)
     return a
+
+
+def onto_constraints(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """q (nq,) and v (nv,), one after the other, moved onto the constraints of the robot."""
+    work, q, v = memory.room(np.zeros(motion.work_size)), memory.room(q), memory.room(v)
+    _prepare(motion, work)
+    _called(motion, "constrain")(motion.robot, *(x.ctypes.data for x in (work, q, v)))
+    return np.concatenate([q, v])
 
 
 def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedError
-from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
+from flexdyn_ros.export.tracing.equations import (
+    Equations,
+    Function,
+    accelerations,
+    function_of,
+    onto_constraints,
+)
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.numerics.stepping import memory as at
-from flexdyn_ros.numerics.stepping.fixed import find_step
+from flexdyn_ros.numerics.stepping import methods
+from flexdyn_ros.numerics.stepping.fixed import start_step
 from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
@@ -191,7 +198,10 @@ class _Step:
         fields["tau"][:] = inputs[command]
         self._replace_functions()
         with memory.in_use():
-            find_step(workspace.address, 0.0, h)
+            start_step(workspace.address, 0.0, h)
+            methods.METHODS[METHODS[method]].function(workspace.address, 0.0, h)
+            if "constrain" in self._motion.table:
+                self._constrain(fields["q1"], fields["v1"])
             outputs = {"q1": fields["q1"], "v1": fields["v1"]}
             if oil is not None:
                 outputs["oil1"] = oil.taken(self._motion, memory, block, fields["q1"], fields["v1"])
@@ -231,6 +241,17 @@ class _Step:
             self.inner[name] = self._dynamics(name, {key: array.size for key, array in given.items()})
         found[:] = self._graph.call(name, [x for array in given.values() for x in array], nv)
         return 0
+
+    def _constrain(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Move the end of the step onto the constraints, by a function of its own."""
+        graph, memory = Graph(), Memory()
+        p = self._equations.parameters.put(graph, memory)
+        x = graph.inputs("x", q.size + v.size)
+        with memory.in_use():
+            a = onto_constraints(self._motion, memory, x[: q.size], x[q.size :])
+        self.inner["constrain"] = function_of("constrain", graph, (("x", x.size), *p), {"a": a})
+        found = self._graph.call("constrain", [*q, *v], x.size)
+        q[:], v[:] = found[: q.size], found[q.size :]
 
     def _dynamics(self, name: str, sizes: dict[str, int]) -> Function:
         """The function `accelerate` over one array x of all its arguments."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.stewart.margins import MASK_BITS
 
 
@@ -36,6 +37,36 @@ def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         lines.append(
             f"oil columns behind closed valves {_range(springs)} N/m; modes are those of the platform on them"
         )
+    return tuple(warnings), tuple(lines)
+
+
+def check_mounted(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings and notes of a platform that is part of a tree, where all other coordinates are zero."""
+    mechanism, joint = robot.mechanism, robot.description.platform_joint
+    q = robot.carried_pose(robot.neutral())
+    margins = mechanism.workspace_margins(q)
+    warnings = [f"at home {text}" for bit, text in MASK_BITS.items() if margins.mask & bit]
+    legs, values = mechanism.inverse_kinematics(q), margins.singular_values
+    lines = [
+        f"platform '{joint.child}' stands on '{joint.parent}': "
+        f"legs at home {_range(legs.length)} m long, strokes {_range(legs.stroke)} m used of "
+        f"{_range(np.array([leg.stroke for leg in mechanism.legs]))} m",
+        f"leg Jacobian at home, without units: singular values {values[0]:.4g} to {values[-1]:.4g}",
+    ]
+    if values[-1] > 1e-6:
+        still = np.zeros(robot.nv)
+        try:
+            tau = robot.inverse_dynamics(robot.neutral(), still, still, actuators="all")
+        except SingularityError:
+            return tuple(warnings), tuple(lines)
+        names = [leg.name for leg in mechanism.legs]
+        forces = tau[[robot.effort_names.index(name) for name in names]]
+        lines.append(f"leg forces at rest {_range(forces)} N")
+        warnings += [
+            f"leg '{name}' carries {force:.4g} N at rest, beyond its effort limit {limit:g} N"
+            for name, force, limit in zip(names, forces, mechanism.effort_limits, strict=True)
+            if abs(force) > limit
+        ]
     return tuple(warnings), tuple(lines)
 
 

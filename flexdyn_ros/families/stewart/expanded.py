@@ -24,6 +24,22 @@ def limit_platform(root: etree._Element, robot: Any) -> None:
             limit_to(joint, -reach, reach)
 
 
+class MountedJoints:
+    """Those of a platform that is part of a tree: the joints of its mechanism, seen from the link that
+    carries them."""
+
+    def __init__(self, robot: Any) -> None:
+        self._robot, self._joints = robot, PlatformJoints(robot.mechanism)
+        self.names = self._joints.names
+        column = robot.effort_names.index
+        legs = robot.mechanism.legs
+        self.efforts = {leg.joints[2]: column(leg.name) for leg in legs}
+
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (..., k) [m, rad, per s] for q (..., nq), v (..., nv)."""
+        return self._joints.state(*self._robot.carried_motion(q, v))
+
+
 class PlatformJoints:
     """Positions and velocities of all moving joints of a platform's URDF, in the order of the file.
 

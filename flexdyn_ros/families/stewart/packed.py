@@ -45,6 +45,8 @@ def pose_manifold(gravity: np.ndarray) -> PackedTree:
         q_of_v=np.array([-1, -1, -1, 0, 1, 2], dtype=np.int64),
         ratio=np.ones(2),
         offset=np.zeros(2),
+        turn=np.zeros(2),
+        slide=np.zeros(2),
         placement=np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), 2),
         inertia=np.zeros(20),
         dof=dof.ravel(),

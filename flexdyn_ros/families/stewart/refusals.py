@@ -6,7 +6,10 @@ import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.elements.platforms import Leg
+from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.multibody.constraints.loop import loops_of, place_of_loop
+from flexdyn_ros.multibody.elements.registry import elements_of
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 #: a leg may come this near to the base-fixed axis of its universal joint: |u . s|; the joint is singular at 1
@@ -44,6 +47,39 @@ def check_mechanism(description: RobotDescription) -> None:
         if joint.type != "fixed" and joint.name not in own:
             message = "the joint moves but is no part of the six legs"
             description.place(joint, f"joint '{joint.name}'").fail(message, "type", joint.type, "fixed")
+
+
+def refuse_beside(description: RobotDescription) -> None:
+    """What does not go with a platform in a tree.
+
+    Raises
+    ------
+    DescriptionError
+    """
+    platform = description.platform
+    assert platform is not None
+    for loop in loops_of(description):
+        place_of_loop(description, loop).fail(
+            "a <loop> beside a <platform> is not possible yet", "name", loop.name, "no <loop>"
+        )
+    taken = {record.name: rule_of(kind.record).name for kind, record in elements_of(description)}
+    for leg in platform.legs:
+        place = description.place(leg, f"leg '{leg.name}'")
+        if leg.name in taken:
+            place.fail(f"a {taken[leg.name]} has this name", "name", leg.name, "a name of its own")
+    legs = {description.joint(name).child for name in description.leg_joints}
+    for moving in description.joints:
+        if moving.type != "fixed" and moving.name not in description.leg_joints:
+            carrier = moving.parent
+            while carrier != description.root:
+                above = description.joint_to(carrier)
+                if carrier in legs:
+                    place = description.place(moving, f"joint '{moving.name}'")
+                    message = f"the joint moves and hangs on '{carrier}', a link of a leg"
+                    place.fail(message, "parent", moving.parent, "a link that is no part of a leg")
+                if above.type != "fixed":
+                    break
+                carrier = above.parent
 
 
 def check_axis(description: RobotDescription, leg: Leg, u1: Joint, k: float) -> None:

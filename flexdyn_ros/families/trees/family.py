@@ -11,6 +11,7 @@ from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.expanded.appearance import Appearance, Centreline
 from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.families.record import Family, Findings
+from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.robot.coordinates import MODAL
 
@@ -55,9 +56,11 @@ def check_bending(robot: Robot) -> Findings:
             held=held_by_springs(robot),
         )
     if robot.functions.is_constrained:
-        from flexdyn_ros.families.trees.loops.checks import notes_of_loops
+        from flexdyn_ros.families.trees.loops.checks import doubts_of_loops, notes_of_loops
 
-        found = found._replace(notes=found.notes + notes_of_loops(robot))
+        found = found._replace(
+            warnings=found.warnings + doubts_of_loops(robot), notes=found.notes + notes_of_loops(robot)
+        )
     return found
 
 
@@ -95,6 +98,10 @@ def expand_tree(root: etree._Element, robot: Robot, segments: int | None) -> Joi
         lines, driven = show_lines(root, robot)
         parts.append(lines)
         efforts |= driven
+    if any(loop.type == "distance" for loop in loops_of(robot.description)):
+        from flexdyn_ros.families.trees.elements.expanded import show_rods
+
+        parts.append(show_rods(root, robot))
     return parts, efforts
 
 

@@ -70,8 +70,6 @@ class Layer:
     contacts: Contacts | None = None
     #: `project` moves states
     is_constraint = False
-    #: steps in time have compiled functions
-    has_steps = True
 
     # ---- before the tree is there ----
 
@@ -136,9 +134,31 @@ class Layer:
     def refuse_at(self, q: np.ndarray) -> None:
         """DescriptionError if the layer cannot be as it is at the neutral pose (nq,)."""
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `FamilyFunctions.project`."""
         return q, v
+
+    def random(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random q (nq,), from one that the tree may have."""
+        return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        """See `FamilyFunctions.check_start`."""
+        return ""
+
+    def efforts_for(self, *state: Any) -> np.ndarray | None:
+        """See `FamilyFunctions.efforts_for`; None: as those of the robot."""
+        return None
+
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        """See `FamilyFunctions.closed`."""
+        return q
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray | None:
+        """See `FamilyFunctions.inverse_inertia`; None: as that of the robot."""
+        return None
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         """See `FamilyFunctions.stage_dynamics`; None: as that of the robot."""
@@ -160,6 +180,6 @@ class Layer:
         """Loads in links; None: as those of what is within."""
         return None
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        """What is doubtful about a run with these velocities (n, nv), a sentence each."""
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        """Doubts about a run with these poses (n, nq), velocities (n, nv) and times (n,), a sentence each."""
         return []

@@ -18,6 +18,7 @@ import numpy as np
 
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.results import Loads
@@ -88,7 +89,7 @@ class TreeLoads:
             raise UnsupportedError(f"loads of a robot with <{rule_of(other.kind.record).name}> links")
         self._robot, self._cut, self._reactions = robot, cut, reactions
         description = robot.description
-        self._joints = {joint.child: joint for joint in description.joints}
+        self._joints = {joint.child: joint for joint in description.joints if joint.child in cut.frames}
         self._names = (description.root, *self._joints)
         self._links = {link.name: link for link in links}
         self._stations: dict[int, tuple[str, float]] = {}
@@ -163,7 +164,7 @@ class TreeLoads:
         for child, joint in self._joints.items():
             if joint.is_free:
                 # the efforts on a free body, in the axes of its coordinates: J of these is orthogonal
-                own = [robot.index(name) for name in robot.v_names if name.rpartition("/")[0] == joint.name]
+                own = [robot.index(c.name) for c in joint_model(robot.description, joint).coordinates]
                 tau = robot.inverse_dynamics(q, v, a, loads)[..., own]
                 J = robot.jacobian(q, child)[..., own]
                 wrench[joint.name] = np.einsum("...ij,...j->...i", J, tau).reshape(rows.count, 6)

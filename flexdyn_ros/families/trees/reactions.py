@@ -55,7 +55,8 @@ class JointWrenches:
 
     def __init__(self, robot: Any, joints: Sequence[str]) -> None:
         description = robot.description
-        links = {joint.name: joint.child for joint in description.joints if not joint.is_free}
+        passing = (j for j in description.joints if not j.is_free and j.child in robot.frame_names)
+        links = {joint.name: joint.child for joint in passing}
         links = {"base": description.root, **links}
         for name in joints:
             if name not in links:

@@ -201,8 +201,8 @@ class TreeFunctions(EntryFunctions):
         return () if self.bending is None else self.bending.tips
 
     def motion(self) -> Motion | None:
-        """What fixed compiled steps need; None with layers that have none."""
-        return self.motion_within(None) if all(layer.has_steps for layer in self.layers) else None
+        """What fixed compiled steps need."""
+        return self.motion_within(None)
 
     def motion_within(self, outer: Layer | None) -> Motion:
         """What they need of the tree and the layers within one of them; None: all."""
@@ -220,6 +220,10 @@ class TreeFunctions(EntryFunctions):
     @cached_property
     def _driven(self) -> tuple[Coordinate, ...]:
         return tuple(c for layer in self.layers for c in layer.driven)
+
+    @property
+    def lines(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(c.name for c in self._driven)
 
     @property
     def effort_coordinates(self) -> tuple[Coordinate, ...]:
@@ -271,10 +275,29 @@ class TreeFunctions(EntryFunctions):
     def is_constrained(self) -> bool:  # type: ignore[override]
         return any(layer.is_constraint for layer in self.layers)
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         for layer in self.layers:
-            q, v = layer.project(q, v)
+            q, v = layer.project(q, v, held)
         return q, v
+
+    def efforts_for(self, *state: Any) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.efforts_for(*state)) is not None:
+                return found
+        return super().efforts_for(*state)
+
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        for layer in self.layers:
+            q = layer.closed(q, held)
+        return q
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.inverse_inertia(q)) is not None:
+                return found
+        return super().inverse_inertia(q)
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray:
         for layer in reversed(self.layers):
@@ -282,8 +305,8 @@ class TreeFunctions(EntryFunctions):
                 return found
         return super().stage_dynamics(*state, **more)
 
-    def remarks(self, v: np.ndarray) -> list[str]:
-        return [text for layer in self.layers for text in layer.remarks(v)]
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        return [text for layer in self.layers for text in layer.remarks(q, v, t)]
 
     # ---- payloads and parameters ----
 
@@ -365,7 +388,12 @@ class TreeFunctions(EntryFunctions):
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
+        for layer in self.layers:
+            q = layer.random(q, rng)
         return q
+
+    def check_start(self, q: np.ndarray) -> str:
+        return "; ".join(filter(None, (layer.check_start(q) for layer in self.layers)))
 
     @cached_property
     def _quaternions(self) -> tuple[int, ...]:
@@ -425,9 +453,8 @@ class TreeFunctions(EntryFunctions):
         return None
 
     def reactions_in(self, joints: Sequence[str]) -> ChosenReactions | None:
-        if joints and self.is_constrained:
-            self.refuse("joint_reactions")
-        if any(layer.hides_reactions for layer in self.layers):
+        hidden = any(layer.hides_reactions for layer in self.layers)
+        if hidden and not (joints and self.is_constrained):
             return super().reactions_in(joints)
         from flexdyn_ros.families.trees.reactions import JointWrenches
 

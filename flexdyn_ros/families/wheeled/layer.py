@@ -115,7 +115,7 @@ class Wheels(Layer):
 
         return Contacts(self.wheel_names, forces, contact == "stop", contact == "unilateral")
 
-    def remarks(self, v: np.ndarray) -> list[str]:
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
         return self.softening.remarks(v)
 
     @cached_property

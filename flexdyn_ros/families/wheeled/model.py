@@ -23,7 +23,7 @@ from flexdyn_ros.families.trees.flexible.kernels.views import FIXED, SECTION
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import views as layout
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 
 #: how far an axis may leave the plane [-]
 PLANAR = 1e-9
@@ -233,7 +233,7 @@ class _Plane:
         rows, numbers, size, modal = [], [], 0, 0
         for k in range(self.model.nb):
             flat, m, first_q, first_v = self._numbers(k)
-            kind = int(self.model.joint_type[k]) if k else FIXED
+            kind = self._kind(k) if k else FIXED
             rows.append(
                 [kind, int(self.model.parent[k]), int(self.model.q_index[k]), int(self.model.v_index[k]), m,
                  first_q, first_v, size, modal]
@@ -288,7 +288,7 @@ class _Plane:
         head[layout.PLANE :] = axes.ravel()
         if k == 0:
             return head
-        parent, kind = int(self.model.parent[k]), int(self.model.joint_type[k])
+        parent, kind = int(self.model.parent[k]), self._kind(k)
         if kind != SECTION:
             lever = self.model.placement[12 * k + 9 : 12 * k + 12]
             head[layout.LEVER : layout.LEVER + 2] = self._axes(parent) @ lever
@@ -305,12 +305,12 @@ class _Plane:
     def _joint_numbers(self, k: int, parent: int, kind: int, head: np.ndarray) -> None:
         axis = self.R[k][:, 2]
         name = f"joint of link '{self.tree.body_links[k]}'"
-        if kind == REVOLUTE:
+        if kind == layout.REVOLUTE:
             sign = float(axis @ _ASIDE)
             if abs(abs(sign) - 1.0) > PLANAR:
                 self._refuse(name, "axis", "0 1 0 or 0 -1 0 where all joints are zero")
             head[layout.SIGN] = np.sign(sign)
-        elif kind == PRISMATIC:
+        elif kind == layout.PRISMATIC:
             if abs(axis @ _ASIDE) > PLANAR:
                 self._refuse(name, "axis", "a direction in the plane x, z")
             direction = self.R[parent].T @ axis
@@ -373,4 +373,11 @@ class _Plane:
         return tuple(found)
 
     def _moves(self, k: int, v_index: int) -> bool:
-        return self.model.joint_type[k] in (REVOLUTE, PRISMATIC) and int(self.model.v_index[k]) == v_index
+        return self.model.joint_type[k] == SCREW and int(self.model.v_index[k]) == v_index
+
+    def _kind(self, k: int) -> int:
+        """Of the joint of a node."""
+        kind = int(self.model.joint_type[k])
+        if kind != SCREW:
+            return kind
+        return layout.REVOLUTE if self.model.turn[k] else layout.PRISMATIC

@@ -16,7 +16,12 @@ from flexdyn_ros.identification.base import BaseParameters
 from flexdyn_ros.identification.fitted import Samples
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.least_squares import Estimate, Rows
-from flexdyn_ros.identification.linear.models import LinearModel, bodies_and_joints, linear_model
+from flexdyn_ros.identification.linear.models import (
+    LinearModel,
+    bodies_and_joints,
+    linear_model,
+    needed_efforts,
+)
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -123,6 +128,9 @@ def guesses(
     """A sentence on the change of columns with which plain least squares fit far better, if there is one: two
     joints exchanged, a position or an effort of the opposite sign. Of changes that are as good, the one after
     which efforts are more like those of the robot."""
+    if robot.functions.is_constrained:
+        # columns of closed mechanisms that are exchanged leave their loops open, which is an error
+        return ()
     few = [_few(motion, len(motions)) for motion in motions]
     own = _misfit(model, chosen, few)
     if not own > POOR:
@@ -178,7 +186,7 @@ def _turned(motion: Motion, c: Coordinate) -> Motion:
 
 def _likeness(robot: Robot, motions: Sequence[Motion]) -> float:
     """Mean correlation of efforts with those that the robot needs."""
-    needed = np.concatenate([robot.inverse_dynamics(m.q, m.v, m.a) for m in motions])
+    needed = np.concatenate([needed_efforts(robot, m.q, m.v, m.a) for m in motions])
     tau = np.concatenate([np.where(m.known, m.tau, 0.0) for m in motions])
     size = np.linalg.norm(needed, axis=0) * np.linalg.norm(tau, axis=0)
     return float(np.mean((needed * tau).sum(axis=0) / np.where(size > 0.0, size, 1.0)))

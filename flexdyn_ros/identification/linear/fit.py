@@ -25,6 +25,7 @@ from flexdyn_ros.identification.linear.models import (
     bodies_and_joints,
     chosen_parameters,
     linear_model,
+    needed_efforts,
     without_carried,
 )
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
@@ -103,6 +104,9 @@ def fit_linear(
         positive less that at negative rates. Descriptions have no place for offsets and asymmetries:
         `predicted_efforts` counts them if it is given the `Identified`.
 
+    Robots with loops have as many actuators as motions here, and positions of all joints are measured; the
+    equations are projected on the motions that the loops leave (`ClosedModel`).
+
     Returns
     -------
     Identified
@@ -123,7 +127,8 @@ def fit_linear(
         Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, two
         joints whose columns fit far better exchanged, and without consistent of bodies that cannot be.
     """
-    robot.functions.refuse("fit_linear")
+    if stribeck or asymmetric:
+        robot.functions.refuse("fit_linear(stribeck=, asymmetric=)")
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
     motions = [motion_of(robot, m, cutoff) for m in measurements]
@@ -273,13 +278,12 @@ def predicted_efforts(robot: Robot | Identified, data: object, *, cutoff: float 
     `fit_linear`. Of an `Identified` with the offsets and asymmetries that were found."""
     values = robot.values if isinstance(robot, Identified) else {}
     robot = robot.robot if isinstance(robot, Identified) else robot
-    robot.functions.refuse("predicted_efforts")
     added = Added.among(robot, values)
     numbers = np.array([values[p.name] for p in added.parameters])
     motions = [motion_of(robot, m, cutoff) for m in measurements_of(robot, data)]
     pairs = []
     for motion in motions:
-        tau = robot.inverse_dynamics(motion.q, motion.v, motion.a) + motion.beside
+        tau = needed_efforts(robot, motion.q, motion.v, motion.a) + motion.beside
         if numbers.size:
             Y = robot.regressor(motion.q, motion.v, motion.a).Y
             tau = tau + added.columns(Y, [p.name for p in robot.parameters]) @ numbers
@@ -303,7 +307,6 @@ def cross_validation(robot: Robot, data: object, **options: Any) -> tuple[HeldOu
     StateError
         For a single measurement, and as `fit_linear` does.
     """
-    robot.functions.refuse("cross_validation")
     every = measurements_of(robot, data)
     if len(every) < 2:
         raise StateError("cross-validation takes at least two measurements, one is left out each time")

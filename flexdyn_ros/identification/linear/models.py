@@ -5,15 +5,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 from flexdyn_ros.robot.parameters import Parameter, Regressor, names_that_fit
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.verbs import Robot
 
+#: rates and accelerations of random states [rad/s or m/s, rad/s2 or m/s2]
+SPEED, ACCELERATION = 2.0, 5.0
+#: how far measured poses may be off the loops of a robot [m, rad]
+_OPEN = 0.01
+#: random states a parameter, and the share of the largest singular value below which one is none
+_STATES, _SPAN = 2, 1e-7
 #: the ten numbers of a body, as they follow its name
 INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -67,6 +74,10 @@ class LinearModel(ABC):
         """The robot with other values; unchecked, they need not be such that bodies and joints can have
         them."""
 
+    @abstractmethod
+    def states(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
+        """Random q (count, nq) within limits, v and a (count, nv)."""
+
 
 def linear_model(robot: Robot) -> LinearModel:
     """The model of `robot.parameters`.
@@ -77,7 +88,8 @@ def linear_model(robot: Robot) -> LinearModel:
         If the robot has none.
     """
     try:
-        return OwnModel(robot, robot.parameters)
+        model = ClosedModel if robot.functions.is_constrained else OwnModel
+        return model(robot, robot.parameters)
     except UnsupportedError as error:
         raise UnsupportedError(
             f"'{robot.name}' of kind {robot.kind} has no parameters to fit: its family must offer "
@@ -102,6 +114,103 @@ class OwnModel(LinearModel):
         if checked:
             return self._robot.with_parameters(values)
         return Robot(self._robot.functions.with_parameters(values))
+
+    def states(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
+        q = np.array([self._robot.random(rng) for _ in range(count)])
+        v, a = rng.uniform(-1.0, 1.0, (2, count, self._robot.nv))
+        return q, SPEED * v, ACCELERATION * a
+
+
+class ClosedModel(LinearModel):
+    """u = Y' p + tau0' of the actuators of a robot with loops; rows of all other efforts are zero.
+
+    With a basis N of the motions that loops leave and the columns B_S of the actuators,
+
+        N' B_S u = N' B (Y p + tau0),
+
+    in which the forces of the loops are not (Khalil & Dombre 2002, "Modeling, Identification and Control of
+    Robots", chapter 12). It takes as many actuators as there are motions.
+
+    Raises
+    ------
+    UnsupportedError
+        If the robot has not as many actuators as its loops leave motions.
+    """
+
+    def __init__(self, robot: Robot, parameters: tuple[Parameter, ...]) -> None:
+        self._robot, self._parameters = robot, parameters
+        self._driven = [robot.effort_names.index(name) for name in robot.actuators]
+        if len(self._driven) != robot.mobility:
+            raise UnsupportedError(
+                f"robot '{robot.name}' has {len(self._driven)} actuators for {robot.mobility} motions that "
+                "its loops leave: its efforts do not tell the parameters, expected as many"
+            )
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self._parameters
+
+    def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
+        Y, tau0 = self._projected(q, v, a)
+        # loops that noise leaves open tell nothing of parameters that closed ones do not tell
+        return Regressor(Y @ self._span, tau0)
+
+    def _projected(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
+        robot = self._robot
+        gap = np.abs(robot.loop_residual(q)).max(initial=0.0)
+        if gap > _OPEN:
+            raise StateError(
+                f"positions leave the loops of '{robot.name}' open by {gap:.3g} m (rad), expected at most "
+                f"{_OPEN:g}: offsets of encoders, or another robot"
+            )
+        V = np.linalg.svd(robot.loop_jacobian(q))[2]
+        N = np.swapaxes(V[..., robot.nv - robot.mobility :, :], -1, -2)
+        # rates along the loops: what is across them is noise
+        v = (N @ (np.swapaxes(N, -1, -2) @ v[..., None]))[..., 0]
+        Y, tau0 = robot.regressor(q, v, a)
+        projected = np.swapaxes(N, -1, -2) @ robot.actuation_matrix(q)
+        both = projected @ np.concatenate([Y, tau0[..., None]], axis=-1)
+        found = np.zeros((*Y.shape[:-1], Y.shape[-1] + 1))
+        found[..., self._driven, :] = np.linalg.solve(projected[..., self._driven], both)
+        return Regressor(found[..., :-1], found[..., -1])
+
+    @cached_property
+    def _span(self) -> np.ndarray:
+        """Projector (np, np) of rows of the regressor on those that closed states have."""
+        count = _STATES * len(self._parameters)
+        Y = self._projected(*self.states(np.random.default_rng(0), count)).Y[:, self._driven]
+        rows = Y.reshape(-1, Y.shape[-1])
+        size = np.linalg.norm(rows, axis=0)
+        size = np.where(size > 0.0, size, 1.0)
+        _, values, V = np.linalg.svd(rows / size, full_matrices=False)
+        kept = V[values > _SPAN * values[0]]
+        return np.asarray((kept.T @ kept) / size[:, None] * size)
+
+    def states(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
+        robot = self._robot
+        q = np.array([robot.random(rng) for _ in range(count)])
+        v, a = np.empty((2, count, robot.nv))
+        still = np.zeros(robot.nu)
+        for i in range(count):
+            first, second = rng.uniform(-1.0, 1.0, (2, robot.nv))
+            v[i] = SPEED * robot.project(q[i], first)[1]
+            # any acceleration that the loops allow, and one along them
+            a[i] = robot.forward_dynamics(q[i], v[i], still) + ACCELERATION * robot.project(q[i], second)[1]
+        return q, v, a
+
+    def robot_with(self, values: Mapping[str, float], checked: bool = True) -> Robot:
+        if checked:
+            return self._robot.with_parameters(values)
+        return Robot(self._robot.functions.with_parameters(values))
+
+
+def needed_efforts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Efforts (n, nu) that a robot needs for measured motions, whose noise leaves loops a little open."""
+    if not robot.functions.is_constrained:
+        return robot.inverse_dynamics(q, v, a)
+    model = linear_model(robot)
+    Y, tau0 = model.regressor(q, v, a)
+    return np.asarray(Y @ [p.value for p in model.parameters] + tau0)
 
 
 def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]:

@@ -148,12 +148,14 @@ def _efforts(robot: Robot, measurement: Measurement) -> tuple[np.ndarray, np.nda
     tau, beside = np.zeros((2, len(measurement), robot.nu))
     known = np.zeros(tau.shape, dtype=bool)
     free = {c.name for c in robot.coordinates if not c.actuated and not c.prescribed}
+    # where nothing drives a joint of a loop, the loop does: efforts of actuators are all that is compared
+    silent = () if robot.functions.is_constrained else free
     for i, name in enumerate(robot.effort_names):
         values = measurement.columns.get(f"{name}.effort")
         if values is not None:
             known[:, i] = np.isfinite(values)
             tau[:, i] = np.where(known[:, i], values, 0.0)
-        elif name in free:
+        elif name in silent:
             known[:, i] = True
         if f"{name}{KNOWN}" in measurement.columns:
             values = measurement[f"{name}{KNOWN}"]

@@ -15,7 +15,7 @@ import numpy as np
 from flexdyn_ros.description.elements.joints import DryFriction
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.linear.least_squares import Rows
-from flexdyn_ros.identification.linear.models import LinearModel, with_payloads
+from flexdyn_ros.identification.linear.models import LinearModel, linear_model, with_payloads
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values, names_that_fit
@@ -78,6 +78,9 @@ class StribeckModel(LinearModel):
         Y = np.concatenate([Y, columns[..., 2::3]], axis=-1)
         Y[..., places[:, 0]], Y[..., places[:, 1]] = columns[..., 0::3], columns[..., 1::3]
         return Regressor(Y, tau0 - columns[..., 2::3] @ np.array([*self.velocities.values()]))
+
+    def states(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
+        return linear_model(self.robot).states(rng, count)
 
     def columns(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Columns (n, nu, 3 joints) of `names` at the samples of a motion whose regressor was made."""

@@ -39,10 +39,18 @@ class ElementKind:
         warning, where what is not driven has that in a posture within limits.
     driven : bool
         Whether it is an actuator: its effort acts along its coordinate.
+    frees_joints : bool
+        Whether joints between its ends have no actuator of their own where it is driven.
+    is_drawn : bool
+        Whether pictures show it as a line between its ends; links of the URDF show it otherwise.
     limits : callable (record) -> (effort, velocity, lower, upper)
         Largest effort and rate, and the range of the coordinate; 0 and infinite where there is none.
     unit : str
         Of the coordinate, m or rad.
+    passes_moment : callable (record) -> (base, end)
+        Whether its mass takes moments of the frames, or is pinned to them at their origins.
+    axis : callable (record) -> vector or None, optional
+        Axis in the base frame, of a universal joint there: the line must not come near it.
     """
 
     record: type
@@ -52,5 +60,9 @@ class ElementKind:
     coefficients: Callable[[Any], tuple[Coefficient, ...]] = lambda record: ()
     refuse: Callable[[Any, float], tuple[str, str, str] | None] = lambda record, length: None
     driven: bool = False
+    frees_joints: bool = True
+    is_drawn: bool = True
     limits: Callable[[Any], tuple[float, float, float, float]] | None = None
     unit: str = "m"
+    passes_moment: Callable[[Any], tuple[bool, bool]] = lambda record: (True, True)
+    axis: Callable[[Any], Sequence[float] | None] | None = None

@@ -8,11 +8,11 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import Place
-from flexdyn_ros.multibody.elements import spring
+from flexdyn_ros.multibody.elements import leg, spring
 from flexdyn_ros.multibody.elements.cylinder import driven
 from flexdyn_ros.multibody.elements.kind import ElementKind
 
-_KINDS: list[ElementKind] = [*driven.KINDS, *spring.KINDS]
+_KINDS: list[ElementKind] = [*driven.KINDS, *leg.KINDS, *spring.KINDS]
 
 
 def kinds() -> tuple[ElementKind, ...]:

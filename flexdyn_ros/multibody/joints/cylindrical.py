@@ -12,14 +12,13 @@ from flexdyn_ros.multibody.joints.joint import (
     direction,
     stated_coordinates,
 )
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 
 
 def _model(joint: Joint) -> JointModel:
     axis = direction(joint, "axis", (0.0, 0.0, 1.0))
     coordinates = stated_coordinates(joint, (("/angle", "rad"), ("/displacement", "m")))
     angle, displacement = (c.name for c in coordinates)
-    chain = (Screw(angle, REVOLUTE, axis, 0), Screw(displacement, PRISMATIC, axis, 1))
+    chain = (Screw(angle, axis, 0), Screw(displacement, axis, 1, turns=False, pitch=1.0))
     return JointModel(coordinates, chain)
 
 

@@ -13,7 +13,6 @@ from flexdyn_ros.multibody.joints.joint import (
     refuse,
     stated_coordinates,
 )
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 
 
 def _model(joint: Joint) -> JointModel:
@@ -23,11 +22,7 @@ def _model(joint: Joint) -> JointModel:
         message = "a helical joint needs a pitch" if pitch is None else "the pitch of a helical joint is 0"
         refuse(joint, message, "pitch", "a number of m/rad that is not 0 (a revolute joint has none)")
     coordinates = stated_coordinates(joint, (("", "rad"),))
-    chain = (
-        Screw(joint.name, REVOLUTE, axis),
-        Screw(f"{joint.name}/displacement", PRISMATIC, axis, 0, pitch),
-    )
-    return JointModel(coordinates, chain)
+    return JointModel(coordinates, (Screw(joint.name, axis, pitch=pitch),))
 
 
 HELICAL = JointType(_model, ("axis", "pitch", *LIMITS, *RESISTANCE))

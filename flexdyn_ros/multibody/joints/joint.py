@@ -13,7 +13,6 @@ from typing import NamedTuple, NoReturn
 
 from flexdyn_ros.description import Joint
 from flexdyn_ros.description.elements.urdf import Vec3
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC
 
 __all__ = [
     "LIMITS",
@@ -64,18 +63,29 @@ class JointCoordinate:
 
 @dataclass(frozen=True)
 class Screw:
-    """One revolute or prismatic joint of a chain.
+    """A turn about an axis, a displacement along it, or both at once.
 
-    name: of the joint that shows it. kind: REVOLUTE or PRISMATIC of numerics/algebra/manifold.py. axis: unit
-    vector in the frame before it, which has the axes of the joint frame while the chain is at zero.
-    coordinate, ratio: it moves by ratio times the joint's coordinate of that number.
+    name: of the joint that shows it. axis: unit vector in the frame before it, which has the axes of the
+    joint frame while the chain is at zero. It turns by the joint's coordinate of number `coordinate` if
+    `turns`, and slides by `pitch` times it: 1 where it only slides, m/rad where it turns too.
     """
 
     name: str
-    kind: int
     axis: Vec3
     coordinate: int = 0
-    ratio: float = 1.0
+    turns: bool = True
+    pitch: float = 0.0
+
+    @property
+    def parts(self) -> tuple[tuple[Shown, float], ...]:
+        """Standard joints that show it, from the parent on, each with its ratio to the coordinate."""
+        slides = f"{self.name}/displacement" if self.turns else self.name
+        parts = []
+        if self.turns:
+            parts.append((Shown(self.name, "continuous", self.axis), 1.0))
+        if self.pitch:
+            parts.append((Shown(slides, "prismatic", self.axis), self.pitch))
+        return tuple(parts)
 
 
 @dataclass(frozen=True)
@@ -105,14 +115,12 @@ class JointModel:
     @property
     def is_split(self) -> bool:
         """Whether a picture shows several joints in place of it."""
-        return bool(self.shown) or len(self.chain) > 1
+        return bool(self.shown) or len(self.picture) > 1
 
     @property
     def picture(self) -> tuple[Shown, ...]:
         """Joints of an expanded description, from the parent on; the last carries the child link."""
-        return self.shown or tuple(
-            Shown(s.name, "prismatic" if s.kind == PRISMATIC else "continuous", s.axis) for s in self.chain
-        )
+        return self.shown or tuple(shown for screw in self.chain for shown, _ in screw.parts)
 
 
 @dataclass(frozen=True)

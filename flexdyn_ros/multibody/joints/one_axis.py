@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flexdyn_ros.description import Joint
 from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel, JointType, Screw
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 
 
 def _model(joint: Joint) -> JointModel:
@@ -21,7 +20,7 @@ def _model(joint: Joint) -> JointModel:
         joint.damping,
         joint.friction,
     )
-    screw = Screw(joint.name, PRISMATIC if slides else REVOLUTE, joint.axis)
+    screw = Screw(joint.name, joint.axis, turns=not slides, pitch=float(slides))
     return JointModel((coordinate,), (screw,), wraps=joint.type == "continuous")
 
 

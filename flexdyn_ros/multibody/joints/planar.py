@@ -14,7 +14,6 @@ from flexdyn_ros.multibody.joints.joint import (
     Screw,
     stated_coordinates,
 )
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 
 #: share of a normal along x above which the first direction is taken from y
 _ALONG_X = 0.9
@@ -36,9 +35,9 @@ def _model(joint: Joint) -> JointModel:
     coordinates = stated_coordinates(joint, (("/x", "m"), ("/y", "m"), ("/angle", "rad")))
     x, y, angle = (c.name for c in coordinates)
     chain = (
-        Screw(x, PRISMATIC, t1, 0),
-        Screw(y, PRISMATIC, t2, 1),
-        Screw(angle, REVOLUTE, joint.axis, 2),
+        Screw(x, t1, 0, turns=False, pitch=1.0),
+        Screw(y, t2, 1, turns=False, pitch=1.0),
+        Screw(angle, joint.axis, 2),
     )
     return JointModel(coordinates, chain)
 

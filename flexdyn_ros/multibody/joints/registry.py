@@ -9,7 +9,7 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.multibody.joints.ball import BALL
 from flexdyn_ros.multibody.joints.cylindrical import CYLINDRICAL
 from flexdyn_ros.multibody.joints.fixed import FIXED
-from flexdyn_ros.multibody.joints.floating import FLOATING
+from flexdyn_ros.multibody.joints.floating import FLOATING, free_model
 from flexdyn_ros.multibody.joints.helical import HELICAL
 from flexdyn_ros.multibody.joints.joint import JointModel, JointType, refuse
 from flexdyn_ros.multibody.joints.one_axis import CONTINUOUS_JOINT, PRISMATIC_JOINT, REVOLUTE_JOINT
@@ -61,6 +61,8 @@ def joint_model(description: RobotDescription, joint: Joint) -> JointModel:
         If its `<joint_type>` is unknown, or has attributes that this type does not take, or values that do
         not fit.
     """
+    if description.platform_joint is joint:
+        return free_model("platform")
     if joint.type == "planar" and joint.mimic is not None:
         place = description.place(joint, f"joint '{joint.name}'")
         place.fail("a planar joint cannot mimic another", "mimic", joint.mimic.joint, "no <mimic>")

@@ -13,7 +13,6 @@ from flexdyn_ros.multibody.joints.joint import (
     refuse,
     stated_coordinates,
 )
-from flexdyn_ros.numerics.algebra.manifold import REVOLUTE
 
 #: square of the sine of the angle between axes that are parallel to rounding
 _PARALLEL = 1e-12
@@ -28,7 +27,7 @@ def _model(joint: Joint) -> JointModel:
         refuse(joint, "the axes of a universal joint are parallel", written, "two axes at an angle")
     coordinates = stated_coordinates(joint, (("/angle_1", "rad"), ("/angle_2", "rad")))
     axes = zip(coordinates, (first, second), strict=True)
-    chain = tuple(Screw(c.name, REVOLUTE, axis, i) for i, (c, axis) in enumerate(axes))
+    chain = tuple(Screw(c.name, axis, i) for i, (c, axis) in enumerate(axes))
     return JointModel(coordinates, chain)
 
 

@@ -70,6 +70,7 @@ class Controller(ManagedNode):
 
     def setup(self) -> None:
         self._robot = load_robot(self, self._settings)
+        self._robot.functions.refuse("a controller")
         self._state = self.advertise("~/controller_state")
         callbacks = self.prepare(self._robot)
         for topic, callback in callbacks.items():

@@ -180,6 +180,12 @@ class JointController(Controller):
                 f"robot '{robot.name}' has driven ball joints ({', '.join(turning)}), whose coordinates have "
                 'no positions to be controlled; expected joints of one axis, or effort="0 0 0" of theirs'
             )
+        if robot.nu > robot.nv:
+            raise ParameterError(
+                f"robot '{robot.name}' is driven by {', '.join(robot.effort_names[robot.nv :])} beside its "
+                "joints, which no controller of joints commands; expected joints that have all the actuators "
+                "(servos of the simulator take angles and lengths on joint_commands)"
+            )
         self._joints = self._settings.joints or actuated
         for joint in self._joints:
             if joint not in actuated:

@@ -88,7 +88,7 @@ def check_state(robot: Robot, q: np.ndarray, v: np.ndarray) -> None:
         )
     rest = np.zeros(robot.nv)
     with np.errstate(over="ignore", invalid="ignore"):
-        bound = speed_bounds(robot, q, rest, robot.mass_matrix(q))
+        bound = speed_bounds(robot, q, rest)
         fast = np.flatnonzero(~(np.abs(v) <= bound))
         if fast.size:
             name, value = robot.v_names[fast[0]], v[fast[0]]

@@ -33,7 +33,7 @@ def load_robot(node: Node, parameters: RobotParameters, name: str | None = None)
     source = parameters.robot_description
     if not source and parameters.description_file:
         source, origin = parameters.description_file, "file"
-    robot = flexdyn_ros.load(
+    return flexdyn_ros.load(
         source or _from_topic(node, parameters),
         config=list(parameters.config_files) or None,
         options=parse_options(parameters.options) or None,
@@ -41,8 +41,6 @@ def load_robot(node: Node, parameters: RobotParameters, name: str | None = None)
         origin=origin,
         xacro=parse_xacro(parameters.xacro_arguments) or None,
     )
-    robot.functions.refuse("a node")
-    return robot
 
 
 def _from_topic(node: Node, parameters: RobotParameters) -> str:

@@ -25,9 +25,10 @@ from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
+from flexdyn_ros.simulation.steps.projecting import onto_constraints
 
 
-def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -> Simulation:
+def make_simulation(node: ManagedNode, robot: Robot, settings: SimulatorParameters) -> Simulation:
     """The robot at its start, with a step behind it that compiled what there is to compile."""
     q0, v0 = initial_state(node, robot)
     stiffness, damping = servo_gains(node, robot, q0)
@@ -101,7 +102,7 @@ def specialized_robot(node: ManagedNode, robot: Robot) -> Robot:
     return robot
 
 
-def initial_state(node: object, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def initial_state(node: ManagedNode, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """q (nq,) and v (nv,): neutral and at rest, or as a prescribed drive begins, but for parameters
     initial.positions.NAME and initial.velocities.NAME.
 
@@ -115,9 +116,12 @@ def initial_state(node: object, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     q0, v0 = np.array(list(positions.values())), np.array(list(velocities.values()))
     try:
         robot.energy(q0, v0)
+        start = onto_constraints(robot, q0, v0)
     except FlexdynError as error:
         raise ParameterError(f"parameters initial.positions: {error}") from None
-    return q0, v0
+    if start.text:
+        node.get_logger().warning(start.text)
+    return start.q, start.v
 
 
 def servo_gains(node: object, robot: Robot, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

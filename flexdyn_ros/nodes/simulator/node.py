@@ -47,6 +47,10 @@ from flexdyn_ros.simulation.live.joint_path import TrajectoryError
 from flexdyn_ros.simulation.live.message_fields import duration_seconds
 from flexdyn_ros.simulation.live.pace import Pace
 from flexdyn_ros.simulation.live.simulation import Load, Simulation
+from flexdyn_ros.simulation.steps.projecting import onto_constraints
+
+#: change of coordinates onto loops with which a state is taken [rad or m]
+MOST_MOVED = 0.5
 
 
 def _refuse(response: Any, error: Exception) -> Any:
@@ -344,12 +348,15 @@ class Simulator(ManagedNode):
     def _on_set_dynamics_state(self, request: srv.SetState.Request, response: srv.SetState.Response) -> None:
         q, v = read_state(self._simulation.robot, request.state)
         check_state(self._simulation.robot, q, v)
+        closed = onto_constraints(self._simulation.robot, q, v, "the state")
+        if closed.moved > MOST_MOVED:
+            raise RequestError(f"{closed.text}, expected at most {MOST_MOVED} rad (m)")
         with self._pace.between_ticks():
-            self._simulation.set_state(q, v)
+            self._simulation.set_state(closed.q, closed.v)
             self._telemetry.publish_now()
         self._go_on()
-        if self._simulation.robot.element_states:
-            response.message = "states of elements are at rest"
+        rest = "states of elements are at rest" if self._simulation.robot.element_states else ""
+        response.message = "; ".join(text for text in (closed.text, rest) if text)
 
     @_answering
     def _on_get_element_states(

@@ -79,7 +79,7 @@ class Telemetry:
         self.extras = extras_of(Setting(simulation, settings, make))
         names = self._expanded.joint_names
         models = [joint_model(robot.description, joint) for joint in robot.description.joints]
-        own = {screw.name for model in models for screw in model.chain}
+        own = {shown.name for model in models if model.chain for shown in model.picture}
         shown = [i for i, name in enumerate(names) if name in own or not settings.real_joints_only]
         self._shown = np.array(shown, dtype=np.int64)
         self._joint_message = PatchedMessage(joint_layout([names[i] for i in shown]))

@@ -10,9 +10,9 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.numbers.functions import less, select
 
-#: types of joints; FREE and BALL have a quaternion, three numbers behind their index in q (of a ball joint
+#: kinds of joints; FREE and BALL have a quaternion, three numbers behind their index in q (of a ball joint
 #: there is nothing before it)
-REVOLUTE, PRISMATIC, FREE, BALL = 0, 1, 2, 3
+SCREW, FREE, BALL = 0, 2, 3
 
 
 @kernel

@@ -35,7 +35,7 @@ _OF_DEMO = (
 #: groups of this package
 OURS = Groups(
     demo=(
-        *("numerics.compiling.direct.*", "numerics.stepping.fixed.*"),
+        *("numerics.compiling.direct.*", "numerics.stepping.fixed.*", "numerics.stepping.methods.*"),
         *(f"numerics.verbs.{module}.*" for module in ("dynamics", "observers", "derivatives", "partial")),
         *(f"{trees}.entries.{name}" for trees in _TREES for name in _OF_DEMO),
         *(f"{trees}.steps.*" for trees in _TREES),
@@ -50,7 +50,8 @@ OURS = Groups(
     rare=(
         *("*.entries.momenta", "*.accelerate_densely", "families.trees.rigid.kernels.coriolis.*"),
         *("families.trees.lagrange.*", "families.trees.elements.*"),
-        *("multibody.elements.kernels.lines.*", "multibody.elements.cylinder.kernels.entries.*"),
+        *(f"multibody.elements.{kernels}.*" for kernels in ("kernels.lines", "kernels.legs")),
+        "multibody.elements.cylinder.kernels.entries.*",
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),
         *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),
         *("families.wheeled.kernels.entries.slopes", "families.wheeled.kernels.entries.joint_forces_many"),

@@ -18,7 +18,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 from .accounts import OFTEN, ROUNDED, SELDOM, begin_accounts, look_at_energies, strictness
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
 from .explicit import chart_rate
-from .forces import explicit_rates
+from .forces import constrain, explicit_rates, has_constraints
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
 from .places import (
     ACCEPTED,
@@ -194,6 +194,7 @@ def write_sample(steps, t, y, row, q, v, effort, account):
     move(chart, memory.q0, y, 1.0, q[row])
     for i in range(nv):
         v[row, i] = y[nv + i]
+    constrain(steps, q[row], v[row])
     for i in range(memory.nu):
         memory.clipped[i] = 0
     explicit_rates(steps, t, q[row], v[row], window(memory.stage, 0, nv), memory.effort2, memory.account2)
@@ -220,6 +221,17 @@ def state_of(memory, y):
     if s != 0.0:
         return NOT_FINITE
     return DIVERGED if fast else DONE
+
+
+@kernel
+def close_end(steps, y):
+    """Write q1, v1: the state y of a step, moved onto the constraints; whether it is near them."""
+    y = borrowed(y)
+    memory = open_steps(steps)
+    move(open_chart(steps), memory.q0, y, 1.0, memory.q1)
+    for i in range(memory.nv):
+        memory.v1[i] = y[memory.nv + i]
+    return constrain(steps, memory.q1, memory.v1) == 0
 
 
 @kernel
@@ -265,7 +277,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         borrowed(effort),
         borrowed(account),
     )
-    memory, chart = open_steps(steps), open_chart(steps)
+    memory = open_steps(steps)
     nv = memory.nv
     for i in range(memory.nu):
         memory.drive[i] = memory.tau[i]
@@ -294,7 +306,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         control[EVALUATIONS] += 12.0
         error = error_of(steps, h, control, scale, work)
         status = state_of(memory, y)
-        if status != DONE or not error <= 1.0:
+        if status != DONE or not error <= 1.0 or not close_end(steps, y):
             share = SAFETY * error**-EXPONENT if status == DONE and error > 1.0 else 0.1
             h *= max(0.1, min(share, 0.9))
             control[REJECTED] += 1.0
@@ -329,9 +341,10 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         if row < times.size and times[row] == next_t:
             write_sample(steps, next_t, y, row, q, v, effort, account)
             row += 1
-        move(chart, memory.q0, y, 1.0, memory.q)
+        for i in range(memory.nq):
+            memory.q[i] = memory.q1[i]
         for i in range(nv):
-            memory.v[i] = work[0, i] = y[nv + i]
+            memory.v[i] = work[0, i] = memory.v1[i]
             memory.a[i] = work[0, nv + i] = work[STAGES - 1, nv + i]
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
@@ -348,6 +361,9 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             status = STEPPED
         elif t < end:
             begin_step(memory)
+            if has_constraints(steps):
+                rates_at(steps, t, memory.zeros, memory.v0, work[0])
+                control[EVALUATIONS] += 1.0
     control[TIME], control[STEP] = t, h
     return status + 8 * row
 

@@ -16,7 +16,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 from . import places
 from .accounts import begin_accounts, look_at_energies, strictness
 from .explicit import step_staggered
-from .fixed import OK, check_state, take_over
+from .fixed import OK, check_state, close_state, take_over
 from .forces import actuate, provide
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
 
@@ -58,7 +58,8 @@ def take_back(memory, actuators, row):
 
 @kernel
 def make_step(steps, t, h):
-    """One staggered step of h from time t; whether the state is finite and within memory.v_bound."""
+    """One staggered step of h from time t; whether the state is finite, within memory.v_bound and near the
+    constraints."""
     memory = open_steps(steps)
     if provide(steps, t, memory.q, memory.v) != 0:
         return False
@@ -68,7 +69,7 @@ def make_step(steps, t, h):
     for i in range(memory.nv):
         memory.v0[i] = memory.v[i]
     step_staggered(steps, t, h)
-    if check_state(memory) != OK:
+    if check_state(memory) != OK or close_state(steps) != OK:
         return False
     take_over(memory, h)
     return True

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.algebra.manifold import displacement, move
+from flexdyn_ros.numerics.algebra.manifold import displacement
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import places
 from .accounts import begin_accounts, made_until, may_make, note_energies
-from .controlled import begin_step, state_of, write_sample
+from .controlled import begin_step, close_end, state_of, write_sample
 from .forces import observe, penetration, provide, servo_effort
 from .implicit import implicit_euler
 from .memory import ACCOUNT, DISSIPATED, S_SATURATE, S_STOPS, WORK_DONE, header_of, open_chart, open_steps
@@ -131,7 +131,7 @@ _RUN = f"int64(int64, float64, float64, int64, {_V}, {_V}, {_M}, {_V}, {_M}, {_M
 @entry(_RUN, nogil=True)
 def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, account, path_q, path_v):
     """As `controlled.run_to`; control[COLUMN] says which column the next step aims at."""
-    memory, chart = open_steps(steps), open_chart(steps)
+    memory = open_steps(steps)
     nv = memory.nv
     n = 2 * nv + 2
     for i in range(memory.nu):
@@ -185,6 +185,8 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             work_before = work_now
         if accepted >= 0:
             status = state_of(memory, work[0])
+            if status == places.DONE and not close_end(steps, work[0]):
+                accepted, longest = -1, 0.5 * h
         if accepted < 0 or status != places.DONE:
             H = min(longest, 0.5 * h)
             aim = max(1, best)
@@ -200,10 +202,11 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         if row < times.size and times[row] == t_next:
             write_sample(steps, t_next, y, row, q, v, effort, account)
             row += 1
-        move(chart, memory.q0, y, 1.0, memory.q)
+        for i in range(memory.nq):
+            memory.q[i] = memory.q1[i]
         for i in range(nv):
-            memory.a[i] = (y[nv + i] - memory.v0[i]) / h
-            memory.v[i] = y[nv + i]
+            memory.a[i] = (memory.v1[i] - memory.v0[i]) / h
+            memory.v[i] = memory.v1[i]
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
         control[places.ACCEPTED] += 1.0

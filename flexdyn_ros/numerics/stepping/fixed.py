@@ -5,7 +5,7 @@ Semi-implicit Euler, Runge-Kutta 4, the linearly implicit "rosenbrock", and "sta
 All move on the configuration manifold (numerics/algebra/manifold.py) and carry work and dissipated energy
 along as two more states, so that energy - work + dissipated stays constant to the order of the method. What
 the family contributes they call through its table of functions (numerics/verbs/table.py). The methods are
-in implicit.py and explicit.py.
+in implicit.py and explicit.py, behind the addresses of methods.py.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 
 from . import memory as at
-from .defect import energies_of
-from .explicit import step_rk4, step_staggered
-from .forces import actuate, explicit_rates, observe, penetration, prepare
-from .implicit import step_euler, step_rosenbrock
+from .defect import energies_of, total_energy
+from .forces import actuate, constrain, explicit_rates, has_constraints, observe, penetration, prepare
 from .memory import header_of, open_steps
+from .methods import call_method
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
 
 #: how a call ends
-OK, NOT_FINITE, DIVERGED = 0, 1, 2
+OK, NOT_FINITE, DIVERGED, OPENED = 0, 1, 2, 3
 
 
 @kernel
@@ -53,32 +52,33 @@ def start_step(steps, t, h):
 
 
 @inlined
-def find_step(steps, t, h):
-    """The state q1, v1 at the end of one step."""
-    memory = open_steps(steps)
-    method = header_of(steps)[at.S_METHOD]
-    start_step(steps, t, h)
-    if method == at.RK4:
-        step_rk4(steps, t, h)
-    elif method == at.ROSENBROCK:
-        step_rosenbrock(steps, t, h)
-        for i in range(memory.nq):
-            memory.q[i] = memory.q0[i]
-    elif method == at.STAGGERED:
-        step_staggered(steps, t, h)
-    else:
-        step_euler(steps, t, h)
-
-
-@inlined
 def take_step(steps, t, h):
-    """One step; the state moves only if the new one is finite and within memory.v_bound."""
+    """One step; the state moves only if the new one is finite, within memory.v_bound and near the
+    constraints."""
     memory = open_steps(steps)
-    find_step(steps, t, h)
+    start_step(steps, t, h)
+    call_method(header_of(steps)[at.S_STEP], (steps, t, h))
     status = check_state(memory)
+    if status == OK:
+        status = close_state(steps)
     if status == OK:
         take_over(memory, h)
     return status
+
+
+@kernel
+def close_state(steps):
+    """Move the state q1, v1 onto the constraints, and book what energy that takes; OK, or OPENED."""
+    if not has_constraints(steps):
+        return OK
+    memory = open_steps(steps)
+    books = header_of(steps)[at.S_DEFECT] != 0
+    before = total_energy(steps, memory.q1, memory.v1) if books else 0.0
+    if constrain(steps, memory.q1, memory.v1) != 0:
+        return OPENED
+    if books:
+        memory.account1[at.NUMERICAL] += before - total_energy(steps, memory.q1, memory.v1)
+    return OK
 
 
 @kernel

@@ -18,6 +18,7 @@ from flexdyn_ros.numerics.verbs.table import (
     call_accelerate,
     call_actuate,
     call_comply,
+    call_constrain,
     call_exert,
     call_load,
     call_losses,
@@ -231,6 +232,22 @@ def settle(steps, h):
     function = table_at(head[S_TABLE])[table.SETTLE]
     if function != 0:
         call_settle(function, (head[S_ACTUATOR], h, address_of(open_steps(steps).speed)))
+
+
+@kernel(forceinline=True)
+def has_constraints(steps):
+    """Whether the robot has constraints."""
+    return table_at(header_of(steps)[S_TABLE])[table.CONSTRAIN] != 0
+
+
+@kernel
+def constrain(steps, q, v):
+    """Move a state at the end of a step onto the robot's constraints; 0 if it is near them."""
+    head = header_of(steps)
+    if not has_constraints(steps):
+        return 0
+    function = table_at(head[S_TABLE])[table.CONSTRAIN]
+    return call_constrain(function, (head[S_ROBOT], head[S_WORK], address_of(q), address_of(v)))
 
 
 @kernel

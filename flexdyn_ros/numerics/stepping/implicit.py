@@ -173,7 +173,7 @@ def halve_and_extrapolate(steps, t, h):
     memory = open_steps(steps)
     chart = open_chart(steps)
     nv = memory.nv
-    # memory.q is kept in q0 by the caller and serves as the half-way point here
+    # the state is kept in q0, so that q may serve as the half-way point
     qh, vh, effort = memory.q, window(memory.stage, nv, nv), memory.effort4
     half = 0.5 * h
     implicit_euler(steps, t, half, memory.q0, memory.v0, memory.account, qh, vh, memory.account1, effort)
@@ -196,6 +196,8 @@ def halve_and_extrapolate(steps, t, h):
     move(chart, memory.q1, d, 1.0, memory.q1)
     if books:
         memory.account1[at.NUMERICAL] += combined - total_energy(steps, memory.q1, memory.v1)
+    for i in range(memory.nq):
+        memory.q[i] = memory.q0[i]
 
 
 @kernel

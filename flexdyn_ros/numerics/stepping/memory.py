@@ -16,7 +16,7 @@ from flexdyn_ros.numerics.compiling.windows import window
 SEMI_IMPLICIT_EULER, RK4, ROSENBROCK, STAGGERED = 0, 1, 2, 3
 
 #: int64 words of the header that an address points to
-STEP_HEADER = 18
+STEP_HEADER = 19
 (
     S_NQ,
     S_NV,
@@ -36,6 +36,7 @@ STEP_HEADER = 18
     S_FREE,
     S_PROVIDE,
     S_DEFECT,
+    S_STEP,
 ) = range(STEP_HEADER)
 
 # rows of StepMemory.account

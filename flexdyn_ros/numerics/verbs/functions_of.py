@@ -84,6 +84,15 @@ def functions_of(
     return made | _named(module, lanes, LANES_SIGNATURE, fastmath=FAST)
 
 
+def forwards_of(
+    module: str, prepare: Callable, load: Callable, forward: Callable, on_lanes: Callable
+) -> dict[str, Callback]:
+    """`forward` and `forward_on_lanes` of kernels that differ by number type; see `functions_of`."""
+    made = _named(module, [_forward(prepare, forward, load)])
+    lanes = [_forward_on_lanes(prepare, on_lanes, load)]
+    return made | _named(module, lanes, LANES_SIGNATURE, fastmath=FAST)
+
+
 def observers(
     module: str,
     *,

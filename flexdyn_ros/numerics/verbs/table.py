@@ -214,6 +214,18 @@ def supply(head, work):
     called with last [W]. Optional."""
 
 
+@_row(accelerate.signature)
+def respond(head, work, t, q, v, force, extra, h, a):
+    """Right after `accelerate` with the same other arguments: write what a force (nv,) beside those changes
+    of its answer. Optional: where that costs less than another answer."""
+
+
+@_row("int64(int64, int64, int64, int64)")
+def constrain(head, work, q, v):
+    """After each accepted step: move a state (nq,), (nv,) onto the constraints, near to which it is; OK, or
+    another status, and then the state is what it was. Optional."""
+
+
 #: (head, work, numbers, is_first): `inverse` or `forward` of a block of lanes at the beginning of work memory
 #: of so many float64 numbers: q, v, accelerations or efforts, and the result; a status of the family
 LANES_SIGNATURE = "int64(int64, int64, int64, int64)"
@@ -229,6 +241,7 @@ TABLE_WORDS = COLUMNS * len(ROWS)
 (
     STATUS, READY, INVERSE, FORWARD, BALANCE, INERTIA, MASS, BIAS_TERMS, ENERGY, MOMENTA, FRAMES, JACOBIAN,
     JACOBIAN_RATE, MOVED, LOAD, ACCELERATE, LOSSES, MEASURE, EXERT, ACTUATE, COMPLY, SETTLE, SUPPLY,
+    RESPOND, CONSTRAIN,
 ) = range(0, TABLE_WORDS, COLUMNS)  # fmt: skip
 SLOPES = BALANCE + ON_TANGENTS
 #: names of functions in other columns than the first
@@ -238,7 +251,7 @@ _COLUMNS = {
 #: the rows that steps in time call
 STEPPED = (
     "ready", "energy", "load", "accelerate", "losses", "measure", "exert", "actuate", "comply", "settle",
-    "supply",
+    "supply", "constrain",
 )  # fmt: skip
 
 # how kernels call them
@@ -246,6 +259,7 @@ call_status, call_ready, call_inverse, call_forward = status.call, ready.call, i
 call_balance, call_observe, call_load, call_accelerate = balance.call, mass.call, load.call, accelerate.call
 call_losses, call_measure, call_exert = losses.call, measure.call, exert.call
 call_actuate, call_comply, call_settle, call_supply = actuate.call, comply.call, settle.call, supply.call
+call_respond, call_constrain = respond.call, constrain.call
 call_on_lanes, call_of_rows = caller(LANES_SIGNATURE), caller(ROWS_SIGNATURE)
 call_provide = caller(PROVIDE_SIGNATURE)
 

@@ -70,7 +70,7 @@ class Probes:
         return Y, tau0
 
     def _of_one(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of a single state: its verbs are called the short way."""
+        """Of a single state: its verbs ask one entry."""
         tau0 = np.asarray(self._without.inverse_dynamics(q, v, a))
         Y = np.empty((1, len(tau0), len(self.chosen)))
         for k, (robot, size) in enumerate(self._one_each):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.errors import FlexdynError, SingularityError
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, Setpoint
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 from flexdyn_ros.simulation.steps.stiffness import reciprocal
@@ -49,14 +49,19 @@ def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and critical damping (nu,) of the servos of joints and cylinders about a configuration.
 
     Stiffness M_ii (2 pi 10 Hz)^2, or effort limit / 0.1 (rad or m) where that is more; damping 2
-    sqrt(stiffness M_ii). Zero for coordinates that are not actuated.
+    sqrt(stiffness M_ii). In closed mechanisms the inertia of a joint is what a torque there feels. Zero for
+    coordinates that are not actuated.
     """
-    M, driven = robot.mass_matrix(q), robot.functions.effort_coordinates
-    inertia = np.diagonal(M).copy()
+    functions = robot.functions
+    driven, inverse = functions.effort_coordinates, functions.inverse_inertia
+    if functions.is_constrained:
+        inertia = reciprocal(np.diagonal(inverse(q)))
+    else:
+        inertia = np.diagonal(robot.mass_matrix(q)).copy()
     if len(driven) > robot.nv:
         # along an element, what a force there feels
         lines = robot.actuation_matrix(q)[:, robot.nv :]
-        felt = np.einsum("ij,ij->j", lines, np.linalg.solve(M, lines))
+        felt = np.einsum("ij,ij->j", lines, inverse(q) @ lines)
         inertia = np.concatenate([inertia, reciprocal(felt)])
     effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in driven])
     actuated = np.array([c.actuated for c in driven], dtype=bool)
@@ -200,8 +205,14 @@ class Simulation:
                 )
             self._compensates = bool(setpoint.gravity.any())
         if self._compensates:
-            hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
-            stepper.tau[:] = setpoint.effort + np.where(setpoint.gravity, hold, 0.0)
+            stepper.tau[:] = setpoint.effort + np.where(setpoint.gravity, self._weight(), 0.0)
+
+    def _weight(self) -> np.ndarray:
+        """Efforts (nu,) that hold the robot where it is; 0 where actuators of a closed mechanism cannot."""
+        try:
+            return self.robot.inverse_dynamics(self.stepper.q.copy(), self._zero, self._zero)
+        except SingularityError:
+            return np.zeros(self.robot.nu)
 
     def _motion(self) -> tuple[np.ndarray, np.ndarray]:
         """q and v, then lengths and rates of the elements that are driven."""

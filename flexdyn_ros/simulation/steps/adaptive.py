@@ -43,7 +43,7 @@ class _System:
         self.exerted = plan.effort
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
         self.atol = self._atol()
-        self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0, plan.robot.mass_matrix(plan.q0))
+        self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0)
 
     def _atol(self) -> np.ndarray | float:
         """Absolute tolerances of y: as given, or those of the compiled methods; of accounts [J] and turns

@@ -154,7 +154,7 @@ class _Run:
         lenient = plan.atol is None and self.stepper.has_modes and robot.functions.contacts is not None
         self._control[places.OF_SPEEDS] = OF_SPEEDS if lenient else 1.0
         # the steps raise it to the kinetic energy that they see
-        scale = energy_scale(robot, plan.v0, robot.mass_matrix(plan.q0))
+        scale = energy_scale(robot, plan.q0, plan.v0)
         self._still = self._control[places.OF_ENERGIES] = plan.rtol * STILL * scale
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
@@ -391,7 +391,7 @@ class _Run:
             found = [(share, watch) for share, watch in found if share <= kink + SAME_MOMENT]
             self._values = values_past(self.plan.watches, found, begin + kink * h, at(kink), before)
         for share, watch in found:
-            state = at(share)
+            state = self.plan.robot.functions.project(*at(share))
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
             self.record.events.append(event)
             if watch.terminal:

@@ -68,8 +68,7 @@ class ImposedMotion:
         given = dict(zip(self.names, a.tolist(), strict=True))
         if base is not None:
             given[self._robot.v_names[base.v_index]] = base.at(t)[2]
-        moved = self._robot.forward_dynamics(q, v, free, wrenches, prescribed=given)
-        free[self.v_index] = self._robot.inverse_dynamics(q, v, moved, wrenches)[self.v_index]
+        free[self.v_index] = self._robot.functions.efforts_for(q, v, free, wrenches, given, self.v_index)
         return free
 
 
@@ -95,7 +94,6 @@ def imposed_of(robot: Robot, prescribed: Any) -> tuple[Callable[[float], Any] | 
     """
     if not isinstance(prescribed, Mapping):
         return prescribed, None
-    robot.functions.refuse("a prescribed motion")
     motion = robot.motion
     joints = {c.name: c for c in robot.coordinates if c.kind in ("joint", "motor") and c.q_index >= 0}
     driven = [c.name for c in robot.coordinates if c.prescribed]

@@ -10,19 +10,21 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping import fixed as kernels
 from flexdyn_ros.numerics.stepping import memory as at
+from flexdyn_ros.numerics.stepping import methods
 from flexdyn_ros.robot.arguments import finite_number, numbers
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.drive import Drive
+from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stiffness import fastest_rate, scaled_masses, speed_bounds, stops_at
 from flexdyn_ros.simulation.steps.workspace import Workspace
 
 __all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper", "finite_vector"]
 
 #: what `Stepper.advance` returns
-OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
+OK, NOT_FINITE, DIVERGED, OPENED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED, kernels.OPENED
 
 METHODS = {
     "semi_implicit_euler": at.SEMI_IMPLICIT_EULER,
@@ -37,6 +39,7 @@ BOOKED = ("semi_implicit_euler", "rk4", "rosenbrock")
 FAILURES = {
     NOT_FINITE: "the state is no longer finite",
     DIVERGED: "the simulation diverged: kinetic energy beyond 1e12 times its scale",
+    OPENED: "the loops came apart within a step",
 }
 
 #: largest rate [1/s] times step at which "auto" takes rk4, which is stable up to 2.78
@@ -101,13 +104,15 @@ class Stepper:
         Set-points of the servo, by effort: the coordinate it acts on, or the length of the leg [rad or m,
         per s]; live and writable, held during a call.
     stop_stiffness, stop_damping : (nu,) arrays
-        Of the joint stops; read-only, see `set_stops`.
+        Of the joint stops, where they act (`limits`) or are set; read-only, see `set_stops`.
     added_mass : (nv,) array
         What scaled_rk4 adds to the diagonal of the mass matrix [kg or kg m2]; 0 elsewhere; read-only.
     method : str
         The method in use, never "auto".
     message : str
         What went wrong in the last `advance` that did not return OK.
+    moved : str
+        How far the state that was set last was moved onto the robot's constraints; empty where it was not.
 
     Raises
     ------
@@ -131,7 +136,6 @@ class Stepper:
         saturate: bool = False,
     ) -> None:
         motion = robot.motion
-        robot.functions.refuse("Stepper")
         if motion is None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no compiled steps with this formulation; flexdyn_ros.simulate "
@@ -155,7 +159,7 @@ class Stepper:
         self._steps = self._workspace.address
         self._advance = kernels.advance.load()
         self._bind_views()
-        self.message, self._books = "", False
+        self.message, self.moved, self._books = "", "", False
         self.steps, self._t0 = 0, t0
         self._stops: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
         self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
@@ -215,7 +219,8 @@ class Stepper:
     # ---- what it does ----
 
     def advance(self, steps: int = 1, tau: np.ndarray | None = None) -> int:
-        """Advance by a number of steps; returns OK (0), or NOT_FINITE or DIVERGED, the last good state kept.
+        """Advance by a number of steps; returns OK (0), or NOT_FINITE, DIVERGED or OPENED, the
+        last good state kept.
 
         tau (nu,), if given, is the commanded effort from now on [N m, N]. Never raises for what the physics
         does; the wrong shape or NaN in tau raise DimensionError or StateError and nothing moves.
@@ -271,21 +276,30 @@ class Stepper:
     ) -> None:
         """Replace what is given; clear work, dissipated, steps and saturated.
 
-        Gains, targets, efforts and wrenches stay; states of elements are put at rest.
+        Gains, targets, efforts and wrenches stay; states of elements are put at rest. Robots with loops go to
+        the nearest state on these; `moved` then says how far that is.
+
+        Raises
+        ------
+        DimensionError, StateError
+        ConvergenceError
+            If the loops cannot be closed from there.
         """
         robot, w = self.robot, self._workspace
         new_q = w["q"].copy() if q is None else finite_vector(q, "q", robot.nq)
         new_v = w["v"].copy() if v is None else finite_vector(v, "v", robot.nv)
         new_q = robot.integrate(new_q, np.zeros(robot.nv), 0.0)
+        new_q, new_v, _, self.moved = onto_constraints(robot, new_q, new_v, "the state")
         w["q"][:], w["v"][:] = new_q, new_v
         self._t0, self.steps = (self.t if t is None else check_clock(t, 0.0, self.dt)), 0
         w["account"][:] = 0.0
         self._write_states(None)
-        M = robot.mass_matrix(new_q)
-        w["v_bound"][:] = speed_bounds(robot, new_q, new_v, M)
+        w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
         if self._requested_method == "scaled_rk4" and self._motion.modal:
-            w["scaled"][:] = scaled_masses(self._motion, M, self.dt)
-        self._write_stops(M)
+            w["scaled"][:] = scaled_masses(self._motion, robot.mass_matrix(new_q), self.dt)
+        if w.stops:
+            self._write_stops()
+        self._choose_method()
         self.look_again()
 
     def look_again(self, t: float | None = None) -> None:
@@ -398,15 +412,15 @@ class Stepper:
             None if damping is None else self._per_effort(damping, "damping"),
         )
         self._write_stops()
+        self._choose_method()
 
-    def _write_stops(self, M: np.ndarray | None = None) -> None:
-        """Stops at the state, whose mass matrix may be given."""
+    def _write_stops(self) -> None:
+        """Stops at the state."""
         w = self._workspace
-        M = self.robot.mass_matrix(w["q"]) if M is None else M
+        M = self.robot.mass_matrix(w["q"])
         w["stop_stiffness"][:], w["stop_damping"][:] = stops_at(
             self.robot, self._motion, w["q"], M, self.dt, *self._stops
         )
-        self._choose_method()
 
     def _per_effort(self, value: np.ndarray | float, name: str) -> np.ndarray:
         array = finite_vector(
@@ -459,7 +473,8 @@ class Stepper:
                 explicit = rate * self.dt <= EXPLICIT_REACH
             name = "rk4" if explicit else "rosenbrock"
         self.method = name
-        self._workspace.header[at.S_METHOD] = METHODS[name]
+        number = METHODS[name]
+        self._workspace.header[[at.S_METHOD, at.S_STEP]] = number, methods.METHODS[number].address
 
 
 def _watched(array: np.ndarray) -> np.ndarray:

@@ -55,11 +55,12 @@ def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
 
 def _inertia(robot: Robot, motion: Motion, q: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg or
-    cylinder; 0 where that cannot move anything."""
-    if motion.drives_coordinates:
+    cylinder, and of all in closed mechanisms; 0 where that cannot move anything."""
+    closed = robot.functions.is_constrained
+    if motion.drives_coordinates and not closed:
         return np.diagonal(M)
-    B = robot.actuation_matrix(q)
-    return reciprocal(np.einsum("ij,ij->j", B, _inverse(M) @ B))
+    B, inverse = robot.actuation_matrix(q), robot.functions.inverse_inertia(q) if closed else _inverse(M)
+    return reciprocal(np.einsum("ij,ij->j", B, inverse @ B))
 
 
 def reciprocal(x: np.ndarray) -> np.ndarray:
@@ -99,18 +100,20 @@ def stops_at(
     return stiffness, 2.0 * np.sqrt(stiffness * inertia) if damping is None else damping
 
 
-def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Speeds (nv,) at which the kinetic energy of a coordinate alone is DIVERGENCE times the scale.
-
-    M: mass matrix at q.
-    """
-    inertia = np.maximum(np.diagonal(M), 1e-12)
-    return np.sqrt(2.0 * DIVERGENCE * energy_scale(robot, v, M) / inertia)
+def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Speeds (nv,) at which the kinetic energy of a coordinate alone is DIVERGENCE times the scale."""
+    alone = np.array([robot.energy(q, e).kinetic for e in np.eye(robot.nv)])
+    return np.sqrt(DIVERGENCE * energy_scale(robot, q, v) / np.maximum(alone, 0.5e-12))
 
 
-def energy_scale(robot: Robot, v: np.ndarray, M: np.ndarray) -> float:
-    """The largest of 1 J, the kinetic energy at v with mass matrix M, and the weight times 1 m [J]."""
-    return max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
+def energy_scale(robot: Robot, q: np.ndarray, v: np.ndarray) -> float:
+    """The largest of 1 J, the kinetic energy at q, v, and the weight times 1 m [J]."""
+    # by a velocity of size 1, whose energy is a number where that of v may be none
+    size = float(np.abs(v).max(initial=0.0)) or 1.0
+    of_one = float(robot.energy(q, v / size).kinetic)
+    with np.errstate(over="ignore"):
+        kinetic = float(np.square(np.float64(size)) * of_one)
+    return max(1.0, kinetic, robot.mass * float(np.linalg.norm(robot.gravity)))
 
 
 def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None) -> np.ndarray:

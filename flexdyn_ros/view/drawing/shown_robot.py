@@ -48,7 +48,6 @@ class ShownRobot:
     """
 
     def __init__(self, robot: Robot) -> None:
-        robot.functions.refuse("the viewer")
         self.robot = robot
         self._expanded = _expanded(robot)
         self._urdf = _urdf(robot, self._expanded)

@@ -68,7 +68,9 @@ class PoseTab:
         with self._sliding:
             x = viewer.reach.values(viewer.mode.q if viewer.source == "mode" else viewer.q)
             x[index] = number(slider, slider.min, slider.max)
-            viewer.pose(viewer.reach.configuration(x))
+            q = viewer.reach.configuration(x, index)
+            if q is not None:
+                viewer.pose(q)
 
     def take(self, q: np.ndarray) -> None:
         """Show q (nq,), sliders too."""

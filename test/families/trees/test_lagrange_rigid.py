@@ -9,9 +9,10 @@ from serial_format import read_serial
 
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import pseudo_inertia
 from flexdyn_ros.families.trees.lagrange.kernels.equations import lagrange_frame, lagrange_jacobian
+from flexdyn_ros.families.trees.lagrange.kernels.views import PRISMATIC, REVOLUTE
 from flexdyn_ros.families.trees.lagrange.model import Body, assemble, equations, resistance, transform
 from flexdyn_ros.families.trees.rigid.kernels import views as tree
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import FREE
 
 WORKED = (np.array([0.3, -0.8]), np.array([1.1, -0.7]))
 

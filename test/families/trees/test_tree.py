@@ -15,7 +15,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import (
     STIFFNESS,
 )
 from flexdyn_ros.families.trees.rigid.model import build_tree
-from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import FREE
 
 
 def build(*parts):
@@ -42,7 +42,8 @@ def test_coordinates_are_depth_first_in_the_order_of_the_file():
     assert tree.q_names == ("right", "left", "deep", "rail")
     assert [c.body for c in tree.coordinates] == ["r", "l", "d", "s"]
     assert [c.unit for c in tree.coordinates] == ["rad", "rad", "rad", "m"]
-    assert tree.model.joint_type[1:].tolist() == [REVOLUTE, REVOLUTE, REVOLUTE, PRISMATIC]
+    assert tree.model.turn[1:].tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert tree.model.slide[1:].tolist() == [0.0, 0.0, 0.0, 1.0]
     assert tree.model.parent.tolist() == [0, 0, 0, 2, 3]
 
 

@@ -2,17 +2,23 @@
 
 NAME/base and NAME/end (of a cylinder NAME/barrel and NAME/rod) stand at the two points, x along the line.
 They hang on the root link by joints NAME/x, NAME/y, NAME/z, NAME/yaw, NAME/pitch and NAME/length, so that any
-tool that shows URDF shows them, whatever moves.
+tool that shows URDF shows them, whatever moves. Rods that close loops have one piece, NAME/rod, at their
+base, and no NAME/length.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description.elements.lines import WORLD
+from flexdyn_ros.description.elements.loops import Loop
 from flexdyn_ros.expanded.frames import limit_to
 from flexdyn_ros.families.trees.elements.model import Element
+from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.robot.verbs import Robot
 
 _AXES = (
@@ -22,15 +28,29 @@ _AXES = (
     ("yaw", "continuous", "0 0 1"),
     ("pitch", "continuous", "0 1 0"),
 )
+#: of the names of joints that place and turn a line
+_SUFFIXES = tuple(suffix for suffix, _, _ in _AXES)
 #: radius of the outer piece as a share of the length, in pictures; that of the inner one as a share of it
 _SLENDERNESS, _INNER = 0.04, 0.6
 #: what the pieces of a line show, of its length where all coordinates are zero; of what has a stroke, of its
 #: least length
 _OUTER_LENGTH, _INNER_LENGTH, _OF_LEAST = 0.6, 0.75, 0.95
+#: radius of rods that close loops as a share of their length
+_ROD_SLENDERNESS = 0.008
 #: sliders: how far a spring is stretched, of its length there; where its base is [m], which follows the robot
 _STRETCH, _FAR = 3.0, 1000.0
 #: square of the cosine of the pitch below which the yaw stands still
 _UPRIGHT = 1e-12
+
+
+class Line(Protocol):
+    """What stands along a line: its name, and its record with `base`, `base_xyz`, `end` and `end_xyz`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def record(self) -> Any: ...
 
 
 class Lines:
@@ -39,16 +59,18 @@ class Lines:
     Parameters
     ----------
     robot : Robot
-    elements : of the robot, those along lines
+    elements : of the robot, those along lines: what has a name, and a record with both ends
+    suffixes : of the names of their joints; without "length" those of rods
     """
 
-    def __init__(self, robot: Robot, elements: tuple[Element, ...]) -> None:
-        self._robot, self._elements = robot, elements
-        suffixes = (*(suffix for suffix, _, _ in _AXES), "length")
+    def __init__(
+        self, robot: Robot, elements: Sequence[Line], suffixes: tuple[str, ...] = (*_SUFFIXES, "length")
+    ) -> None:
+        self._robot, self._elements, self._count = robot, elements, len(suffixes)
         self.names = tuple(f"{element.name}/{suffix}" for element in elements for suffix in suffixes)
 
     def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and velocities (..., 6 n)."""
+        """Positions and velocities (..., 6 n), of rods (..., 5 n)."""
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         root = self._robot.description.root
@@ -65,8 +87,9 @@ class Lines:
             moved = (va - carried - np.cross(turning, at))[..., None, :] @ R
             grown = (vb - va - np.cross(turning, r))[..., None, :] @ R
             place, line = (x[..., None, :] @ R for x in (at, r))
-            own = slice(6 * i, 6 * i + 6)
-            positions[..., own], rates[..., own] = _angles(place, line, moved, grown)
+            own, count = slice(self._count * i, self._count * (i + 1)), self._count
+            found = _angles(place, line, moved, grown)
+            positions[..., own], rates[..., own] = (x[..., :count] for x in found)
         return positions, rates
 
     def _point(
@@ -106,23 +129,19 @@ def _angles(
 def show_lines(root: etree._Element, robot: Robot) -> tuple[Lines, dict[str, int]]:
     """Add the pieces of all elements along lines; what moves them, and which effort drives the length of a
     cylinder."""
-    elements = tuple(e for e in robot.elements if e.kind.unit == "m")
+    elements = tuple(e for e in robot.elements if e.kind.unit == "m" and e.kind.is_drawn)
     found = robot.element_forces(robot.neutral(), np.zeros(robot.nv)).coordinate
     lengths = dict(zip(robot.element_names, found.tolist(), strict=True))
     for element in elements:
         _add_line(root, robot.description.root, element, lengths[element.name])
-    efforts = {f"{name}/length": robot.nv + i for i, name in enumerate(robot.effort_names[robot.nv :])}
+    driven = [(i, e) for i, e in enumerate(e for e in robot.elements if e.kind.driven)]
+    efforts = {f"{e.name}/length": robot.nv + i for i, e in driven if e.kind.is_drawn}
     return Lines(robot, elements), efforts
 
 
 def _add_line(root: etree._Element, carrier: str, element: Element, length: float) -> None:
     outer, inner = ("barrel", "rod") if element.kind.driven else ("base", "end")
-    above = carrier
-    for suffix, kind, axis in _AXES:
-        name = f"{element.name}/{outer}" if suffix == "pitch" else f"{element.name}/{suffix}_carrier"
-        link = etree.SubElement(root, "link", name=name)
-        _add_joint(root, f"{element.name}/{suffix}", kind, above, name, axis)
-        above = name
+    link, above = _add_pointer(root, carrier, element.name, outer)
     radius = _SLENDERNESS * length
     outside, inside = _lengths(element, length)
     _add_tube(link, radius, outside, 0.5)
@@ -132,6 +151,18 @@ def _add_line(root: etree._Element, carrier: str, element: Element, length: floa
     limits = element.kind.limits
     limit_to(joint, *((0.0, _STRETCH * length) if limits is None else limits(element.record)[2:]))
     _add_tube(link, _INNER * radius, inside, -0.5)
+
+
+def _add_pointer(root: etree._Element, carrier: str, name: str, end: str) -> tuple[etree._Element, str]:
+    """Add the links and joints that put the link NAME/end at a point, its x axis along a line; it and its
+    name."""
+    above = carrier
+    for suffix, kind, axis in _AXES:
+        below = f"{name}/{end}" if suffix == "pitch" else f"{name}/{suffix}_carrier"
+        link = etree.SubElement(root, "link", name=below)
+        _add_joint(root, f"{name}/{suffix}", kind, above, below, axis)
+        above = below
+    return link, above
 
 
 def _lengths(element: Element, length: float) -> tuple[float, float]:
@@ -161,3 +192,20 @@ def _add_tube(link: etree._Element, radius: float, length: float, share: float) 
     shape = etree.SubElement(etree.SubElement(visual, "geometry"), "cylinder")
     shape.set("radius", f"{radius:.9g}")
     shape.set("length", f"{length:.9g}")
+
+
+class Rod(NamedTuple):
+    """The rod of a loop."""
+
+    name: str
+    record: Loop
+
+
+def show_rods(root: etree._Element, robot: Robot) -> Lines:
+    """Add the rods of all loops of type `distance`; what moves them."""
+    rods = tuple(Rod(one.name, one) for one in loops_of(robot.description) if one.type == "distance")
+    for rod in rods:
+        length = float(rod.record.length or 0.0)
+        link, _ = _add_pointer(root, robot.description.root, rod.name, "rod")
+        _add_tube(link, _ROD_SLENDERNESS * length, length, 0.5)
+    return Lines(robot, rods, _SUFFIXES)

@@ -10,7 +10,6 @@ import numba
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.families.trees.elements.kernels import verbs
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
@@ -18,13 +17,14 @@ from flexdyn_ros.families.trees.elements.model import (
     changed_elements,
     meeting_elements,
     placed_elements,
+    refuse_axes,
     refuse_lengths,
     sections_of,
 )
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import loops_of
-from flexdyn_ros.multibody.elements.cylinder.circuits import circuits_of, unused_supplies
+from flexdyn_ros.multibody.elements.cylinder.circuits import OnOil, circuits_of, unused_supplies
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -57,7 +57,7 @@ class Elements(Layer):
     @staticmethod
     def driven_ends(description: RobotDescription, tree: RigidTree) -> list[tuple[int, int]]:
         placed = placed_elements(description, tree)
-        return [(e.base.node, e.end.node) for e in placed if e.kind.driven]
+        return [(e.base.node, e.end.node) for e in placed if e.kind.driven and e.kind.frees_joints]
 
     def __init__(self, functions: Any) -> None:
         super().__init__(functions)
@@ -83,7 +83,9 @@ class Elements(Layer):
             self.refuse_at(functions.neutral())
 
     def refuse_at(self, q: np.ndarray) -> None:
-        refuse_lengths(self.functions.description, self.elements, self.packed.coordinates(q))
+        lengths, slants = self.packed.coordinates(q)
+        refuse_lengths(self.functions.description, self.elements, lengths)
+        refuse_axes(self.functions.description, self.elements, slants)
         self.functions.warnings += meeting_elements(self.inner.robot, self.elements, self._lengths)
 
     # ---- what the elements are ----
@@ -95,7 +97,7 @@ class Elements(Layer):
 
     def _find_oil(self) -> Oil | None:
         description = self.functions.description
-        on_oil = any(isinstance(e.record, DrivenCylinder) and e.record.hydraulics for e in self.elements)
+        on_oil = any(isinstance(e.record, OnOil) and e.record.hydraulics for e in self.elements)
         if not on_oil and "supply" not in description.extras:
             return None
         circuits = circuits_of(description)
@@ -103,10 +105,6 @@ class Elements(Layer):
             self.functions.warnings += unused_supplies(description)
         if not circuits:
             return None
-        if loops_of(description):
-            _, record = circuits[0].cylinders[0]
-            place = description.place(record, f"cylinder '{record.name}'")
-            place.fail("<hydraulics> beside a <loop> is not possible yet", expected="no <loop>, or <force>")
         from flexdyn_ros.families.trees.elements.oil import Oil
 
         names = {record.name for circuit in circuits for _, record in circuit.cylinders}
@@ -155,8 +153,9 @@ class Elements(Layer):
 
     @property
     def by_mass_matrix(self) -> bool:
-        """True where elements have mass, which couples bodies that are not parent and child."""
-        return self.has_inertia or bool(numba.config.DISABLE_JIT)
+        """True where elements have mass that couples bodies which are not parent and child."""
+        joins = self.packed.is_joined and not self.functions.weak_bodies
+        return (self.has_inertia and not joins) or bool(numba.config.DISABLE_JIT)
 
     def parameters(self, tree: RigidTree) -> tuple[Parameter, ...]:
         placed = placed_elements(self.functions.description, tree)
@@ -235,14 +234,15 @@ class Elements(Layer):
 
     def singles(self) -> Mapping[str, Callable[[], tuple[Callable[..., int], int]]]:
         """Inverse dynamics, and forward dynamics but for trees that take the mass matrix."""
-        by_matrix = self.inner.needs_mass_matrix or (self.has_inertia and bool(self.functions.weak_bodies))
+        weak = self.has_inertia and bool(self.functions.weak_bodies)
+        by_matrix = (self.inner.needs_mass_matrix or weak) and not self.packed.is_dense
         found = {"inverse_dynamics": self._load_inverse_dynamics}
         return found if by_matrix else found | {"forward_dynamics": self._load_forward_dynamics}
 
     def _load_forward_dynamics(self) -> tuple[Callable[..., int], int]:
         f = self.functions
         self.packed.keep_work(self.packed.take_steps(f.motion_within(self).work_size) + f.nv + f.nu)
-        if self.has_inertia:
+        if self.packed.has_rows:
             self.packed.provide_rows()
         f.table.provide("ready", "accelerate", "exert")
         return verbs.forward_dynamics_one.load(), f.heads.moving.address

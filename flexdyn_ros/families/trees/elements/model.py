@@ -11,9 +11,20 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.trees.elements.kernels import parts, steps, verbs
+from flexdyn_ros.families.trees.elements.kernels import (
+    dense,
+    inertias,
+    joined_flexible,
+    joined_rigid,
+    parts,
+    steps,
+    verbs,
+)
+from flexdyn_ros.families.trees.elements.kernels import joined as of_joined
 from flexdyn_ros.families.trees.elements.kernels import views as layout
+from flexdyn_ros.families.trees.flexible.kernels import steps as flexible_steps
 from flexdyn_ros.families.trees.layers import layer_header
+from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import Law
@@ -30,6 +41,10 @@ _OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forw
 
 #: of the search for ends that meet: postures, rounds, largest step [rad or m], and a length that is none [m]
 _SAMPLE, _ROUNDS, _STEP, _TOUCHING = 17, 25, 0.3, 1e-6
+#: velocities up to which a mass matrix is cheaper than the rows of masses between moving links
+MOST_DENSE = 40
+#: a universal joint is singular where its first axis is along the line: largest cosine of the angle between
+LARGEST_SLANT = 0.95
 
 
 class End(NamedTuple):
@@ -58,6 +73,11 @@ class Element:
     def inertia(self) -> Law | None:
         """What its mass takes; None without mass."""
         return None if self.kind.inertia is None else self.kind.inertia(self.record)
+
+    @property
+    def axis(self) -> Sequence[float] | None:
+        """Axis of the universal joint on its base, in that frame; None without one."""
+        return None if self.kind.axis is None else self.kind.axis(self.record)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -131,6 +151,21 @@ def refuse_lengths(
             raise error
 
 
+def refuse_axes(
+    description: RobotDescription, elements: Iterable[Element], slants: Mapping[int, float]
+) -> None:
+    """DescriptionError for an element along the axis of the universal joint on its base; slants: cosines of
+    the angles between both where all coordinates are zero, by the number of the element."""
+    for i, element in enumerate(elements):
+        if abs(slants.get(i, 0.0)) >= LARGEST_SLANT:
+            place_of(description, element.kind, element.record).fail(
+                f"where the robot is neutral the line is along the axis of its base: cosine {slants[i]:.4g}",
+                "axis",
+                " ".join(f"{x:g}" for x in element.axis or ()),
+                f"an axis across the line, |cosine| < {LARGEST_SLANT}",
+            )
+
+
 def _wrong_length(
     description: RobotDescription, element: Element, length: float, where: str
 ) -> DescriptionError | None:
@@ -186,6 +221,13 @@ def meeting_elements(robot: RobotInterface, elements: Sequence[Element], lengths
     return tuple(found)
 
 
+#: functions of trees alone, and what stands in their place where masses join inertias
+_JOINED = (
+    (rigid_steps.accelerate, {"accelerate": inertias.accelerate_rigid, **joined_rigid.functions}),
+    (flexible_steps.accelerate, {"accelerate": inertias.accelerate_flexible, **joined_flexible.functions}),
+)
+
+
 class PackedElements:
     """Keeps the memory of a tree with elements alive and hands out its address.
 
@@ -194,7 +236,9 @@ class PackedElements:
 
     def __init__(self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table) -> None:
         m = tree.model
-        self._elements, self._nv = elements, m.nv
+        self._elements, self._nv, self._nb = elements, m.nv, m.nb
+        #: functions of the tree with what inertias gain; None where elements are around something else
+        self._joined = next((x for one, x in _JOINED if inner.get("accelerate") is one), None)
         rows: list[list[int]] = []
         numbers: list[float] = []
         driven = 0
@@ -202,13 +246,32 @@ class PackedElements:
             by = driven if element.kind.driven else -1
             driven += element.kind.driven
             nodes = element.base.node, element.end.node
-            rows.append([*nodes, len(numbers), by, element.inertia is not None, *[0] * (layout.COLUMNS - 5)])
+            row = [*nodes, len(numbers), by, element.inertia is not None, *[0] * (layout.COLUMNS - 5)]
+            if element.inertia is not None and self._joined is not None and 0 in nodes:
+                end_is_held = nodes[1] == 0
+                row[layout.JOINS], row[layout.END_IS_HELD] = max(nodes), end_is_held
+                row[layout.WITH_MOMENT] = element.kind.passes_moment(element.record)[not end_is_held]
+            rows.append(row)
             numbers += [*element.base.placement.flat(), *element.end.placement.flat(), *element.numbers]
         table, floats = np.array(rows, dtype=np.int64).ravel(), np.array(numbers)
+        joined = sum(row[layout.JOINS] > 0 for row in rows)
+        self._in_rows = sum(element.inertia is not None for element in elements) - joined
+        #: what solves by the mass matrix, None: rows
+        self._dense = None
+        if self._in_rows > 0 and self._joined is not None and m.nv <= MOST_DENSE:
+            self._dense = dense.solve_flexible if tree.flexible else dense.solve_rigid
+            for row in rows:
+                row[layout.JOINS] = 0
+            self._in_rows, joined = self._in_rows + joined, 0
+            table = np.array(rows, dtype=np.int64).ravel()
+        elif self._joined is not None and joined > 0:
+            inner = inner.with_rows(self._joined)
+        #: all masses join inertias
+        self.is_joined = joined > 0 and self._in_rows == 0
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
-        self._header = layer_header(base, tree)
-        self.address = self._header.address
+        self.header = layer_header(base, tree)
+        self.address = self.header.address
         self._heavy = any(element.inertia is not None for element in elements)
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         words = {
@@ -216,16 +279,18 @@ class PackedElements:
             layout.TABLE: table,
             layout.NUMBERS: floats,
             layout.HEAVY: sum(element.inertia is not None for element in elements),
+            layout.IN_ROWS: self._in_rows,
+            layout.JOINED: 0 if joined == 0 else layout.IN_NODES if tree.flexible else layout.IN_WORLD,
             layout.NU: m.nv + driven,
             layout.INNER: inner,
             layout.GIVEN: given[0] if given else -1,
         }
-        self._header.put(words)
+        self.header.put(words)
         #: rows of the elements, as kernels see them
         self.table = table
         self._own = {**verbs.layer, **steps.layer}
         if self._heavy:
-            self._own |= verbs.heavy
+            self._own |= verbs.heavy | (of_joined.layer if self.is_joined else {})
         elif "forward" in inner:
             self._own |= verbs.massless
         if driven:
@@ -234,22 +299,29 @@ class PackedElements:
         #: the table of the tree, wrapped by the functions of the elements
         self.wrapped = Table({**alone, **self._own}, inner, self.open)
         #: numbers of work memory that the kernels take
-        self.numbers = base.numbers + layout.room_size(len(elements), m.nv) + 2 * driven
+        self.numbers = (
+            base.numbers + layout.room_size(len(elements), m.nv) + inertias.ADDED * m.nb + 2 * driven
+        )
 
-    def coordinates(self, q: np.ndarray) -> np.ndarray:
-        """Lengths and angles (n,) of all elements, by kernels that are interpreted: to compile them takes
-        longer than all else in loading."""
+    def coordinates(self, q: np.ndarray) -> tuple[np.ndarray, dict[int, float]]:
+        """Lengths and angles (n,) of all elements, and of those with an axis its cosine with the line; by
+        kernels that are interpreted: to compile them takes longer than all else in loading."""
         rows, speed = np.zeros(layout.ROWS * len(self._elements)), np.zeros(self._nv)
         layout.move_elements(self.address, np.zeros(self.numbers), q, speed, rows)
-        results = np.zeros((len(self._elements), law.RESULTS))
-        for element, own, found in zip(self._elements, rows.reshape(-1, layout.ROWS), results, strict=True):
-            element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], found)
-        return results[:, law.COORDINATE]
+        results, slants = np.zeros((len(self._elements), law.RESULTS)), {}
+        for i, (element, own) in enumerate(zip(self._elements, rows.reshape(-1, layout.ROWS), strict=True)):
+            element.kind.law.kernel(np.array(element.numbers), own[: law.MOTION], results[i])
+            axis = element.axis
+            if axis is not None:
+                turned = own[law.ROTATION : law.ROTATION + 9].reshape(3, 3) @ axis
+                line = results[i, law.LINE + 9 :]
+                slants[i] = float(turned @ line / np.linalg.norm(turned))
+        return results[:, law.COORDINATE], slants
 
     def open(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
         if "slopes" in names:
-            self._header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
+            self.header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
         if {*names} & {"inverse_on_lanes", "forward_on_lanes"}:
             self.provide_laws("lanes", layout.LAW_ON_LANES, layout.INERTIA_ON_LANES)
@@ -262,7 +334,7 @@ class PackedElements:
         words = {layout.OBSERVE: layout.observe_all}
         if self._heavy:
             words |= {layout.WEIGH: parts.weigh_all, layout.MASS_ROWS: parts.find_mass_rows}
-        self._header.put(words)
+        self.header.put(words)
 
     def provide_laws(self, number_type: str, law: int, inertia: int) -> None:
         """Write the addresses of laws and inertias for a number type into columns of the table."""
@@ -273,14 +345,27 @@ class PackedElements:
 
     def take_steps(self, size: int) -> int:
         """Numbers of work memory of steps, those of the tree alone take `size`."""
-        heavy = sum(element.inertia is not None for element in self._elements)
-        self._header.put({layout.STEPS_WORK: size})
-        return steps.elements_steps_size(size, len(self._elements), heavy, self._nv)
+        arguments = size, len(self._elements), self._in_rows, self._nv, self._nb
+        whole, at = steps.elements_steps_size(*arguments)
+        self.header.put({layout.STEPS_WORK: size, layout.ADDED_AT: at})
+        return whole
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether masses take rows of the small system, or the mass matrix."""
+        return self._in_rows > 0
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the mass matrix takes the place of rows: also links without mass move then."""
+        return self._dense is not None
 
     def provide_rows(self) -> None:
-        """The function of rows of the small system, which only steps and elements with mass need."""
-        self._header.put({layout.SOLVE: steps.solve_rows})
+        """The function of rows of the small system, or of the mass matrix, which only steps and elements with
+        mass need."""
+        chosen = {layout.SOLVE: steps.solve_rows} if self._dense is None else {layout.DENSE: self._dense}
+        self.header.put(chosen)
 
     def keep_work(self, numbers: int) -> None:
         """Have memory for forward dynamics of single states."""
-        self._header.put({layout.WORK: np.zeros(numbers)})
+        self.header.put({layout.WORK: np.zeros(numbers)})

@@ -16,7 +16,7 @@ from flexdyn_ros.families.trees.lagrange.model import (
     FlexibleLink,
     LagrangeModel,
     assemble,
-    body_of,
+    bodies_of,
     dof_of,
     transform,
 )
@@ -38,11 +38,15 @@ def build_flexible_lagrange(
     carried = {link.node: number for number, link in enumerate(flexible.links)}
     back: dict[int, np.ndarray] = {}  # a node's frame in the body frame of the Lagrangian path
     bodies: list[Body] = []
+    rows = {0: -1}
     for b in range(1, model.nb):
-        kind, parent = int(model.joint_type[b]), int(model.parent[b])
-        body = body_of(model, b)
-        kind = lagrange_views.FIXED if kind in (layout.FIXED, layout.SECTION) else kind
-        body = replace(body, pre=back.get(parent, np.eye(4)) @ body.pre, kind=kind)
+        parent = int(model.parent[b])
+        first, *more = bodies_of(model, b, rows[parent], len(bodies))
+        kind = lagrange_views.FIXED if first.kind in (layout.FIXED, layout.SECTION) else first.kind
+        body = replace(first, pre=back.get(parent, np.eye(4)) @ first.pre, kind=kind)
+        if more:
+            bodies.append(body)
+            body = more[0]
         if b in flexible.sections:
             number, _ = flexible.sections[b]
             turned = transform(flexible.links[number].beam_in_node.R.T, (0.0, 0.0, 0.0))
@@ -60,6 +64,7 @@ def build_flexible_lagrange(
                 link=_link(link, stations, foreshortened),
             )
         bodies.append(body)
+        rows[b] = len(bodies) - 1
     return assemble(
         bodies,
         model.nq,

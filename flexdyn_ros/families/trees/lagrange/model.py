@@ -7,7 +7,7 @@ included).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from flexdyn_ros.families.trees.flexible.beams.modes import SectionFields
 from flexdyn_ros.families.trees.lagrange.kernels import views as layout
 from flexdyn_ros.families.trees.lagrange.kernels.equations import equations_of_lagrange
 from flexdyn_ros.families.trees.rigid.kernels import views as tree
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 
 
 class LagrangeModel(NamedTuple):
@@ -62,7 +62,7 @@ class Body:
     """One body with the joint that carries it; parents come before children.
 
     parent: index, -1 = world. station: index among the parent's stations, None = its body frame. kind:
-    REVOLUTE, PRISMATIC, FREE, BALL or FIXED of kernels/lagrange_views. pre, post: unit-first transforms
+    REVOLUTE, PRISMATIC, FIXED of lagrange/kernels/views.py, FREE or BALL. pre, post: unit-first transforms
     (4, 4) before and after the joint; axis: unit, after pre. second_moments: 1/2 int h h^T dm (4, 4) of rigid
     matter fixed to the body frame. Joint position = ratio q[q_index] + offset; rows of v from v_index (6 for
     FREE: angular, then linear velocity, in axes of pre; 3 for BALL).
@@ -270,16 +270,41 @@ def build_lagrange(model: tree.TreeModel) -> LagrangeModel:
 
     Body b > 0 of the tree (its world, body 0, has no row here) hangs on its joint, whose axis is z.
     """
-    bodies = [body_of(model, b) for b in range(1, model.nb)]
+    bodies: list[Body] = []
+    rows = {0: -1}
+    for b in range(1, model.nb):
+        bodies += bodies_of(model, b, rows[int(model.parent[b])], len(bodies))
+        rows[b] = len(bodies) - 1
     return assemble(bodies, model.nq, model.nv, gravity=model.gravity, dof=dof_of(model))
 
 
-def body_of(model: tree.TreeModel, b: int) -> Body:
-    """Body b of a tree with its joint."""
+def bodies_of(model: tree.TreeModel, b: int, parent: int, row: int) -> list[Body]:
+    """Body b of a tree with its joint, which hangs on row `parent`: one for row `row`, or two, where its
+    screw turns and slides."""
+    body = _body_of(model, b, parent)
+    if body.kind != layout.REVOLUTE or not model.slide[b]:
+        return [body]
+    # what slides has no frame of its own before it
+    pitch = float(model.slide[b])
+    slides = replace(
+        body,
+        parent=row,
+        kind=layout.PRISMATIC,
+        pre=np.eye(4),
+        ratio=pitch * body.ratio,
+        offset=pitch * body.offset,
+    )
+    return [replace(body, second_moments=np.zeros((4, 4))), slides]
+
+
+def _body_of(model: tree.TreeModel, b: int, parent: int) -> Body:
+    kind = int(model.joint_type[b])
+    if kind == SCREW:
+        kind = layout.REVOLUTE if model.turn[b] else layout.PRISMATIC
     placement = model.placement[12 * b : 12 * b + 12]
     return Body(
-        parent=int(model.parent[b]) - 1,
-        kind=int(model.joint_type[b]),
+        parent=parent,
+        kind=kind,
         pre=transform(placement[:9].reshape(3, 3), placement[9:]),
         second_moments=0.5 * _pseudo_inertia_about_origin(model.inertia[10 * b : 10 * b + 10]),
         q_index=int(model.q_index[b]),

@@ -17,9 +17,18 @@ from flexdyn_ros.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from flexdyn_ros.families.trees.loops.assembly import Assembled, close_from_near, close_loops
+from flexdyn_ros.families.trees.loops.assembly import (
+    FAR,
+    Assembled,
+    close_from_near,
+    close_loops,
+    follow,
+    nearest_of,
+    pose_text,
+)
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
-from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry, placed_loops
+from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry
+from flexdyn_ros.families.trees.loops.placing import placed_loops
 from flexdyn_ros.multibody.constraints.loop import place_of_loop
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.verbs import Robot
@@ -28,6 +37,8 @@ from flexdyn_ros.robot.verbs import Robot
 OPEN = 1e-6
 #: share of singular values below which one is zero, of J M^-1/2 at the neutral pose
 _RANK = 1e-9
+#: share of what a coordinate yields without loops below which they hold it
+_HELD = 1e-9
 #: draws of `random` until one can be closed
 _DRAWS = 50
 #: kinds of coordinates that assembly moves: not those of links that deform, motors and hubs
@@ -59,6 +70,8 @@ class Closing:
         stated: Any = next(iter(self.description.extras.get("assembly", ())), None)
         self._start = {} if stated is None else stated.values
         self._locked: tuple[str, ...] = () if stated is None else stated.lock
+        #: largest change of a coordinate by `assemble` and `project` [rad, m], None for any
+        self.maximum_change: float | None = None if stated is None else stated.maximum_change
 
     def close(self) -> Assembled:
         """Close the loops at the neutral pose, and count their rows there."""
@@ -83,15 +96,15 @@ class Closing:
         if self._start or self._locked:
             (record,) = self.description.extras["assembly"]
             place = self.description.place(record, "assembly")
-        for what, names in (("start", self._start), ("lock", self._locked)):
+        places = self._start_places()
+        for what, names, known in (("start", self._start, places), ("lock", self._locked, f.v_names)):
             for name in names:
-                if name not in f.v_names:
-                    place.fail(f"there is no coordinate '{name}'", what, name, ", ".join(f.v_names))  # type: ignore[union-attr]
+                if name not in known:
+                    place.fail(f"there is no coordinate '{name}'", what, name, ", ".join(known))  # type: ignore[union-attr]
         for name, value in self._start.items():
-            i = f.coordinates[f.v_names.index(name)].q_index
-            if i < 0:
+            if places[name] < 0:
                 place.fail(f"'{name}' is a turn, without a number", "start", name, "another coordinate")  # type: ignore[union-attr]
-            q0[i] = value
+            q0[places[name]] = value
         found = close_from_near(self.geometry, q0, self.moves(self._locked))
         loop = self.geometry.loops[found.loop].record
         if not found.is_closed:
@@ -110,6 +123,17 @@ class Closing:
                 loop.axis or loop.end_rpy,
                 "another direction, or another <assembly start=...>",
             )
+        return found
+
+    def _start_places(self) -> dict[str, int]:
+        """Index in q by the name of a coordinate, -1 for turns without a number.
+
+        Positions of free bodies have names of their own in q; those of their quaternion are turns.
+        """
+        f = self.functions
+        found = {c.name: c.q_index for c in f.coordinates}
+        for i, name in enumerate(f.q_names):
+            found.setdefault(name, -1 if name.rpartition("/")[2] in ("qx", "qy", "qz", "qw") else i)
         return found
 
     def _count_rows(self, q: np.ndarray) -> None:
@@ -185,11 +209,16 @@ class Closing:
             raise DimensionError(f"assemble takes single poses, got a batch of shape {rows.shape}")
         start = rows.take("q0")[0].copy()
         self.functions.check({"q": start[None]})
-        return self.closed(start, self.moves(lock, free))
+        found = self.closed(start, self.moves(lock, free))
+        self._refuse_far(start, found)
+        return found
 
     def closed(self, q0: np.ndarray, moves: np.ndarray) -> np.ndarray:
-        """The closed pose nearest to q0 (nq,); ConvergenceError where there is none."""
+        """The closed pose nearest to q0 (nq,), in its branch; ConvergenceError where there is none."""
         found = close_loops(self.geometry, q0, moves)
+        gap = np.abs(self.geometry.to_assemble(q0)[0]).max(initial=0.0)
+        if gap > FAR and any(loop.record.branch == "near" for loop in self.geometry.loops):
+            found = self._in_branch(q0, moves, found)
         name = self.geometry.loops[found.loop].record.name
         if not found.is_closed:
             raise ConvergenceError(
@@ -205,38 +234,104 @@ class Closing:
             )
         return found.q
 
+    def _in_branch(self, q0: np.ndarray, moves: np.ndarray, other: Assembled) -> Assembled:
+        """The closed pose in the branch of q0; `other` is what closes without regard to it."""
+        names = self.functions.q_names
+        driven = np.array([c.actuated for c in self.functions.coordinates], dtype=bool)
+        followed = follow(self.geometry, q0, moves, ~driven, self.rank)
+        if not followed.lost:
+            return nearest_of(self.geometry, q0, moves, followed.q)
+        if not other.is_closed:
+            return other
+        raise ConvergenceError(
+            f"the loops close in another branch only: {followed.lost}. Start: {pose_text(names, q0)}. "
+            f'Closed: {pose_text(names, other.q)}. Expected a nearer start, or branch="any" in <loop>',
+            other.residual,
+            other.iterations,
+        )
+
+    def _refuse_far(self, q0: np.ndarray, q: np.ndarray) -> None:
+        """ConvergenceError where a coordinate changes by more than `maximum_change`."""
+        if self.maximum_change is None:
+            return
+        change = np.abs(self.open.difference(q0, q))
+        i = int(np.argmax(change))
+        if change[i] > self.maximum_change:
+            names = self.functions.q_names
+            raise ConvergenceError(
+                f"closing the loops changes '{self.functions.v_names[i]}' by {change[i]:.4g}, more than "
+                f"maximum_change = {self.maximum_change:g}. Start: {pose_text(names, q0)}. Closed: "
+                f"{pose_text(names, q)}. Expected a nearer start"
+            )
+
     def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
-        """A random pose that is closed, from draws of the open tree."""
+        """A random pose that is closed: joints as of the open tree, free bodies from the neutral pose.
+
+        It is within the limits of all joints, where one of the first draws is.
+        """
         rng, moves = np.random.default_rng() if rng is None else rng, self.moves(())
+        f, beyond = self.functions, None
+        # positions and quaternions of free bodies have names of their own in q
+        drawn = [i for i, name in enumerate(f.q_names) if name in f.v_names or name.startswith("base/")]
         for _ in range(_DRAWS):
+            start, other = f.neutral(), self._inner.random(rng)
+            start[drawn] = other[drawn]
             try:
-                return self.closed(self._inner.random(rng), moves)
+                q = self.closed(start, moves)
             except ConvergenceError:
                 continue
+            if self._is_within_limits(q):
+                return q
+            beyond = q if beyond is None else beyond
+        if beyond is not None:
+            return beyond
         raise ConvergenceError(f"none of {_DRAWS} random poses could be closed; use assemble(q0)")
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _is_within_limits(self, q: np.ndarray) -> bool:
+        numbered = [c for c in self.functions.coordinates if c.q_index >= 0]
+        return all(c.lower <= q[c.q_index] <= c.upper for c in numbered)
+
+    def project(
+        self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,) and v (nv,) on the loops: the nearest closed pose, then the change of v of least kinetic
-        energy, which is that of a perfectly plastic closure.
+        energy, which is that of a perfectly plastic closure. Positions and speeds of the coordinates named in
+        `lock` stay.
 
         Raises
         ------
-        DimensionError, StateError, ConvergenceError
+        DimensionError, UnknownNameError, ConvergenceError
+        StateError
+            If the loops do not allow the speeds of locked coordinates.
         """
         rows = Rows({"q": (q, self.functions.nq), "v": (v, self.functions.nv)})
         if rows.shape:
             raise DimensionError(f"project takes single states, got a batch of shape {rows.shape}")
         self.at(rows)
-        return self.onto_loops(rows.take("q")[0].copy(), rows.take("v")[0].copy())
-
-    def onto_loops(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`project` of a state that is good."""
-        q = self.closed(q, self.moves(()))
+        start, v = rows.take("q")[0].copy(), rows.take("v")[0].copy()
+        q = self.closed(start, self.moves(lock))
+        self._refuse_far(start, q)
+        held = np.isin(self.functions.v_names, [lock] if isinstance(lock, str) else list(lock))
         J = self.geometry.at(q[None], v[None]).J
-        factors = self.factors(self.open.mass_matrix(q)[None], J)
+        M = np.where(held | held[:, None], np.eye(v.size), self.open.mass_matrix(q))
+        factors = self.factors(M[None], np.where(held, 0.0, J))
         # M (v_new - v) = J' lam, J v_new = 0
         change, _ = factors.solve(np.zeros((1, v.size, 1)), -(J @ v[None, :, None]))
-        return q, v + change[0, :, 0]
+        v = v + change[0, :, 0]
+        if held.any():
+            self.refuse_open(self.geometry.at(q[None], v[None]), v[None], (), OPEN)
+        return q, v
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        """M^-1 - M^-1 J' (J M^-1 J')^+ J M^-1 (nv, nv) at one q (nq,): 0 where loops hold a coordinate."""
+        J = self.geometry.at(q[None], np.zeros((1, self.functions.nv))).J
+        factors = self.factors(self.open.mass_matrix(q)[None], J)
+        unit = np.eye(self.functions.nv)[None]
+        alone = np.diagonal(factors.free(unit)[0])
+        found = factors.solve(unit, np.zeros((1, *J.shape[1:])))[0][0]
+        held = np.diagonal(found) < _HELD * alone
+        found[held], found[:, held] = 0.0, 0.0
+        return np.asarray(found)
 
     def factors(self, M: np.ndarray, J: np.ndarray) -> Constrained:
         """The factors of M and of the loops; SingularityError where M is not positive definite."""

@@ -3,7 +3,7 @@ that ask them first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from typing import Any
 
@@ -11,12 +11,10 @@ import numpy as np
 
 from flexdyn_ros.families.trees.loops.closing import OPEN, Closing
 from flexdyn_ros.families.trees.loops.forces import Forces
-from flexdyn_ros.families.trees.loops.geometry import Mount
 from flexdyn_ros.families.trees.loops.kernels import forward as at
-from flexdyn_ros.numerics.algebra.placement import Placement
-from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
+from flexdyn_ros.families.trees.loops.packed import PackedLoops
 from flexdyn_ros.robot.arguments import Rows, check_out
-from flexdyn_ros.robot.entries.short_ways import short_forward_dynamics
+from flexdyn_ros.robot.entries.verbs import single_forward_dynamics
 from flexdyn_ros.robot.threads import run_in_slices
 
 
@@ -26,52 +24,23 @@ class CompiledLoops:
     tolerance: how far loops may be open [m, rad], and opening, for forward dynamics to answer.
     """
 
-    def __init__(self, closing: Closing, tolerance: float) -> None:
+    def __init__(self, closing: Closing, packed: PackedLoops, tolerance: float) -> None:
         # those of a tree, which lie above
-        functions: Any = closing.open.functions
-        geometry = closing.geometry
-        heads, nv = functions.heads, functions.nv
-        ends = [mount for loop in geometry.loops for mount in (loop.base, loop.end)]
-        # ends with the same constraint frame are looked at once
-        places = {_key(mount): mount for mount in ends if mount.frame is not None}
-        moving = list(places.values())
-        names = [mount.frame for mount in moving]
-        seeing = functions.seeing(names)
-        bodies, own = seeing.placements(names)
-        placements = np.array(
-            [
-                (Placement(x[:9].reshape(3, 3), x[9:]) @ mount.placement).flat()
-                for x, mount in zip(own, moving, strict=True)
-            ]
-        ).reshape(-1, 12)
-        points = bodies, np.ascontiguousarray(placements[:, 9:])
-        number = {key: i for i, key in enumerate(places)}
-        self._heads = (
-            heads.new("mass", "balance", "moved", efforts=functions.nu),
-            seeing.heads.posing((bodies, placements)),
-            seeing.heads.pointing(points),
-            seeing.heads.new(looking="jacobian_rate", results=6 * len(moving), frames=points),
+        self._functions: Any = closing.functions
+        packed.provide_rows()
+        self._head = self._functions.heads.new(
+            "mass", "balance", "moved", "constrain", efforts=self._functions.nu
         )
-        m = geometry.kinds.size
-        self._size = int(at.room_numbers(len(moving), m, functions.nq, nv))
         self._arrays = {
-            at.KINDS: geometry.kinds,
-            at.LOOPS: geometry.loop_of.astype(np.int64),
-            at.LENGTHS: np.ascontiguousarray(geometry.lengths),
-            at.ENDS: np.array([number.get(_key(x), -1) for x in ends], dtype=np.int64),
-            at.PLACEMENTS: np.array([x.placement.flat() for x in ends]),
+            at.ROOM: np.zeros(packed.room),
             at.TOLERANCE: np.array([tolerance]),
-            at.ROOM: np.zeros(self._size),
-            at.MOVES: closing.moves(()).astype(np.int64),
+            at.STEPS: np.zeros(self._functions.motion().work_size),
         }
-        heads_at = at.OPEN, at.POSES, at.POINTS, at.RATES
-        words = {place: head.address for place, head in zip(heads_at, self._heads, strict=True)}
-        words |= {at.FRAMES: len(moving), at.ROWS: m, at.RANK: closing.rank}
-        words |= {place: array.ctypes.data for place, array in self._arrays.items()}
+        words = {place: array.ctypes.data for place, array in self._arrays.items()}
+        words[at.HEAD] = self._head.address
         self._words = np.array([words[i] for i in range(at.BLOCK_WORDS)], dtype=np.int64)
         #: of the block that the functions take
         self.address = int(self._words.ctypes.data)
-        self._seeing = seeing
 
     def single(self) -> tuple[Callable[..., int], int]:
         """The entry of a single state, loaded, and the address that it takes."""
@@ -85,23 +54,17 @@ class CompiledLoops:
         """Write a (N, nv) at rows of q, v, tau; False if one of them has no answer here."""
 
         def call(*arrays: np.ndarray) -> int:
-            floats, tangents = self._seeing.work(), self._seeing.work(PER_TANGENTS)
-            room = np.zeros(self._size)
-            return int(at.closed_forward_many(self.address, floats, tangents, room, *arrays))
+            work, room = self._functions.work(), np.zeros(self._arrays[at.ROOM].size)
+            return int(at.closed_forward_many(self.address, work, room, *arrays))
 
         return run_in_slices(call, [q, v, tau, a]) == 0
-
-
-def _key(mount: Mount) -> tuple[object, ...]:
-    """The same for the same constraint frame."""
-    return mount.frame, mount.placement.flat().tobytes()
 
 
 class FastPaths:
     """Methods that ask compiled functions first, and else the general ones."""
 
-    def __init__(self, forces: Forces) -> None:
-        self._forces, self._closing = forces, forces.closing
+    def __init__(self, forces: Forces, packed: PackedLoops) -> None:
+        self._forces, self._closing, self._packed = forces, forces.closing, packed
 
     @cached_property
     def _is_there(self) -> bool:
@@ -111,12 +74,12 @@ class FastPaths:
     @cached_property
     def _compiled(self) -> CompiledLoops:
         """For states on the loops."""
-        return CompiledLoops(self._closing, OPEN)
+        return CompiledLoops(self._closing, self._packed, OPEN)
 
     @cached_property
     def _of_stages(self) -> CompiledLoops:
         """For states within a step."""
-        return CompiledLoops(self._closing, np.inf)
+        return CompiledLoops(self._closing, self._packed, np.inf)
 
     @cached_property
     def forward_dynamics(self) -> Callable[..., np.ndarray]:
@@ -131,7 +94,7 @@ class FastPaths:
                 return a
             return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
 
-        return short_forward_dynamics(f.nv, f.nu, batches, lambda: self._compiled.single())
+        return single_forward_dynamics(f.nv, f.nu, batches, lambda: self._compiled.single())
 
     def _batch(self, q: Any, v: Any, tau: Any, out: np.ndarray | None) -> np.ndarray | None:
         """Accelerations of a batch, if all its states have an answer."""
@@ -162,12 +125,14 @@ class FastPaths:
                 return a
         return self._forces.stage_dynamics(q, v, tau, wrenches, prescribed=prescribed)
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, q: np.ndarray, v: np.ndarray, lock: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `Closing.project`."""
         f = self._closing.functions
-        if self._is_there:
+        if self._is_there and not lock:
             rows = Rows({"q": (q, f.nq), "v": (v, f.nv)})
             place, speed = (rows.take(name).reshape(-1).copy() for name in ("q", "v"))
             if rows.shape == () and self._compiled.project(place, speed):
                 return place, speed
-        return self._closing.project(q, v)
+        return self._closing.project(q, v, lock)

@@ -73,6 +73,23 @@ class Forces:
         rows, found = self.solve(q, v, tau, wrenches, prescribed, np.inf)
         return found.a.reshape(*rows.shape, self.closing.functions.nv)
 
+    def efforts_for(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        wrenches: Mapping[str, object] | None,
+        prescribed: Mapping[str, float],
+        at: np.ndarray,
+    ) -> np.ndarray:
+        """See `FamilyFunctions.efforts_for`: M a + h - B tau - J' lam - sum J_i' w_i there."""
+        _, found = self.solve(q, v, tau, wrenches, prescribed, np.inf)
+        robot = self.closing.open
+        J = self.closing.geometry.at(q[None], v[None]).J[0]
+        missing = robot.inverse_dynamics(q, v, found.a[0], wrenches)[: robot.nv]
+        missing = missing - robot.actuation_matrix(q) @ tau - J.T @ found.multipliers[0]
+        return np.asarray(missing[at])
+
     def solve(
         self,
         q: np.ndarray,

@@ -1,88 +1,22 @@
-"""Loops in a tree: the placements of their frames, and residuals from the frames of the tree."""
+"""Residuals of loops, their rates and their Jacobians at rows of states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.lines import WORLD
-from flexdyn_ros.description.elements.loops import Loop
-from flexdyn_ros.families.trees.loops.kernels.closures import closures
-from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.trees.loops.kernels.rows import see_many
+from flexdyn_ros.families.trees.loops.packed import PackedLoops
+from flexdyn_ros.families.trees.loops.placing import PlacedLoop
 from flexdyn_ros.multibody.constraints.kernels import residual as at
-from flexdyn_ros.multibody.constraints.loop import ROWS, loops_of, place_of_loop, triad
 from flexdyn_ros.multibody.elements.kernels import law
-from flexdyn_ros.numerics.algebra.placement import Placement, cross_matrices
-from flexdyn_ros.robot.arguments import Rows
-from flexdyn_ros.robot.stations import section_of
+from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.verbs import Robot
 
 #: rows of the rotation from base to end
 _RHO = (at.RHO1, at.RHO2, at.RHO3)
-
-
-class Mount(NamedTuple):
-    """The frame of the tree that carries an end of a loop (None: the world), its node, and the constraint
-    frame in it."""
-
-    frame: str | None
-    node: int
-    placement: Placement
-
-
-class PlacedLoop(NamedTuple):
-    """One loop, and its constraint frames."""
-
-    record: Loop
-    base: Mount
-    end: Mount
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Kinds of its rows."""
-        return ROWS[self.record.type]
-
-
-def stations_of(description: RobotDescription) -> tuple[str, ...]:
-    """The stations LINK@s that loops hang on."""
-    ends = (name for record in loops_of(description) for name in (record.base, record.end))
-    return tuple(dict.fromkeys(name for name in ends if section_of(name)[0]))
-
-
-def placed_loops(description: RobotDescription, tree: RigidTree) -> tuple[PlacedLoop, ...]:
-    """The loops of a description in its tree, whose frames hold their stations.
-
-    Raises
-    ------
-    DescriptionError
-        If both ends of one are on one rigid body, or on the world.
-    """
-    found = []
-    for record in loops_of(description):
-        loop = PlacedLoop(record, *(_mount_of(record, which, tree) for which in ("base", "end")))
-        if loop.base.node == loop.end.node:
-            node = loop.base.node
-            what = "the world" if node == 0 else f"the body of link '{tree.body_links[node]}'"
-            place_of_loop(description, record).fail(
-                f"both ends are on {what}", "end", record.end, "a frame that moves against the base"
-            )
-        found.append(loop)
-    return tuple(found)
-
-
-def _mount_of(record: Loop, which: str, tree: RigidTree) -> Mount:
-    """The constraint frame that the attributes of one end say: its z axis is the axis."""
-    name, axis = getattr(record, which), record.axis
-    if which == "end" and record.end_axis is not None:
-        axis = record.end_axis
-    turned = Placement.of(getattr(record, f"{which}_xyz"), getattr(record, f"{which}_rpy") or (0.0, 0.0, 0.0))
-    own = turned @ Placement(triad(axis), np.zeros(3))
-    if name == WORLD and WORLD not in tree.frames:
-        return Mount(None, 0, own)
-    return Mount(name, int(tree.frames[name].body), own)
 
 
 class Closure(NamedTuple):
@@ -104,41 +38,27 @@ class Geometry:
 
     def __init__(self, robot: Robot, loops: Sequence[PlacedLoop]) -> None:
         self.robot, self.loops = robot, tuple(loops)
-        self.kinds = np.array([kind for loop in loops for kind in loop.rows], dtype=np.int64)
-        #: number of the loop of each row
-        self.loop_of = np.array([i for i, loop in enumerate(loops) for _ in loop.rows], dtype=np.int64)
-        self.lengths = np.array([loops[i].record.length or 0.0 for i in self.loop_of])
-        mounts = [mount for loop in loops for mount in (loop.base, loop.end)]
-        self._names = list(dict.fromkeys(m.frame for m in mounts if m.frame is not None))
-        places = {name: i for i, name in enumerate(self._names)}
-        self._places = np.array([places.get(m.frame or "", -1) for m in mounts], dtype=np.int64)
-        self._placements = np.array([m.placement.flat() for m in mounts])
+        functions: Any = robot.functions
+        self._functions = functions
+        self._packed = PackedLoops(functions.packed, functions.tree, self.loops, functions.table)
+        self._packed.provide_rows()
+        self.kinds, self.loop_of = self._packed.kinds, self._packed.loop_of
 
     def at(self, q: np.ndarray, v: np.ndarray) -> Closure:
         """At rows of q (N, nq) and v (N, nv), which are good."""
-        robot, count, k, nv = self.robot, len(q), len(self._names), self.robot.nv
-        poses, J, gamma = np.empty((count, k, 4, 4)), np.empty((count, k, 6, nv)), np.empty((count, k, 6))
-        place = Rows({"q": (q, robot.nq)})
-        robot.functions.frames_rows(place, self._names, poses)
-        robot.functions.jacobians_rows(place, self._names, J)
-        gamma[...] = robot.functions.jacobian_rates_rows(
-            Rows({"q": (q, robot.nq), "v": (v, nv)}), self._names
+        count, nv, n, m = len(q), self.robot.nv, len(self.loops), self.kinds.size
+        found = np.empty((3, count, m))
+        J, lines, motions = (
+            np.empty((count, m, nv)),
+            np.empty((count, m, 12)),
+            np.empty((count, n * law.MOTION)),
         )
-        mounted = np.empty((count, 2 * len(self.loops) * law.FRAME))
-        rows, jacobian = np.empty((count, self.kinds.size, at.ROW)), np.empty((count, self.kinds.size, nv))
-        closures(
-            self._places, self._placements, self.kinds, self.lengths, self.loop_of,
-            poses, J, gamma, np.ascontiguousarray(v), mounted, rows, jacobian,
-        )  # fmt: skip
-        frames = mounted.reshape(count, len(self.loops), 2, law.FRAME)
-        return Closure(
-            rows[..., at.VALUE],
-            rows[..., at.RATE],
-            rows[..., at.SECOND],
-            jacobian,
-            rows[..., at.LINE : at.LINE + 12],
-            frames[..., law.ROTATION : law.ROTATION + 9].reshape(*frames.shape[:-1], 3, 3),
-        )
+        work, room = self._functions.work(), np.zeros(self._packed.room)
+        arrays = (np.ascontiguousarray(x, dtype=np.float64) for x in (q, v))
+        see_many(self._packed.address, work, room, *arrays, found, J, lines, motions)
+        frames = motions.reshape(count, n, 2, law.FRAME)
+        turns = frames[..., law.ROTATION : law.ROTATION + 9].reshape(count, n, 2, 3, 3)
+        return Closure(found[0], found[1], found[2], J, lines, turns)
 
     def to_assemble(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """phi (m,) and its Jacobian (m, nv) at one q (nq,), with log(Q) for rho, which vanishes at half

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,16 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
+from flexdyn_ros.families.trees.loops.dead_centres import DeadCentres
 from flexdyn_ros.families.trees.loops.forces import Forces
-from flexdyn_ros.families.trees.loops.geometry import placed_loops, stations_of
+from flexdyn_ros.families.trees.loops.packed import PackedLoops
+from flexdyn_ros.families.trees.loops.placing import placed_loops, stations_of
+from flexdyn_ros.families.trees.loops.reacting import Reacting
 from flexdyn_ros.families.trees.loops.vicinity import Vicinity
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.results import Loads
 
 #: methods of a robot by the part that has them
 _OF_CLOSING = ("mobility", "loops", "loop_residual", "loop_jacobian", "assemble", "project", "random")
@@ -22,6 +30,7 @@ _OF_VICINITY = (
     "linearize", "modes", "static_equilibrium", "inverse_dynamics_derivatives",
     "forward_dynamics_parameter_derivatives",
 )  # fmt: skip
+_OF_REACTIONS = ("joint_reactions", "loads")
 #: methods that ask compiled functions first
 _FAST = ("forward_dynamics", "project")
 #: those of the open tree: by the functions of a robot with loops, they would go through methods of these
@@ -39,8 +48,7 @@ class Loops(Layer):
     """
 
     hides_reactions = by_mass_matrix = is_constraint = True
-    has_steps = False
-    offers = (*_OF_CLOSING, *_OF_FORCES, *_OF_VICINITY, *_OF_THE_OPEN_TREE)
+    offers = (*_OF_CLOSING, *_OF_FORCES, *_OF_VICINITY, *_OF_THE_OPEN_TREE, "joint_reactions")
 
     @staticmethod
     def sections(description: RobotDescription) -> tuple[str, ...]:
@@ -54,11 +62,18 @@ class Loops(Layer):
         super().__init__(functions)
         inner = functions.like(layers=functions.made_with, bare=functions.bare)
         self.closing = closing = Closing(functions, inner)
+        self.packed = PackedLoops(functions.packed, functions.tree, closing.geometry.loops, functions.table)
+        functions.packed, functions.table = self.packed, self.packed.wrapped
+        functions.address = self.packed.address
         self._forces = Forces(closing)
-        self._fast = FastPaths(self._forces)
+        self._fast = FastPaths(self._forces, self.packed)
+        self._reacting = Reacting(self._forces)
         if functions.is_loose:
             return
         found = closing.close()
+        self.packed.close(
+            closing.rank, closing.moves(()), closing.open.mass_matrix(found.q), closing.loop_jacobian(found.q)
+        )
         functions.home = found.q
         if found.displaced:
             functions.warnings += (
@@ -73,15 +88,51 @@ class Loops(Layer):
             (self._forces, _OF_FORCES),
             (Vicinity(self._forces), _OF_VICINITY),
             (closing.open, _OF_THE_OPEN_TREE),
+            (self._reacting, ("joint_reactions",)),
             (self._fast, _FAST),
         )
         vars(self).update({name: getattr(part, name) for part, names in parts for name in names})
 
-    def project(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._fast.project(q, v)
+    def project(
+        self, q: np.ndarray, v: np.ndarray, held: Sequence[str] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return self.closing.project(q, v, held) if held else self._fast.project(q, v)
+
+    def efforts_for(self, *state: Any) -> np.ndarray:
+        return self._forces.efforts_for(*state)
+
+    def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
+        return self.closing.assemble(q, lock=held)
+
+    def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
+        return self.closing.inverse_inertia(q)
+
+    def loads_rows(
+        self,
+        rows: Rows,
+        wrenches: Mapping[str, object] | None,
+        stations: Sequence[float] | np.ndarray | None,
+    ) -> dict[str, Loads]:
+        return self._reacting.loads_rows(rows, wrenches, stations)
+
+    def motion(self, within: Motion) -> Motion:
+        self.packed.provide_rows()
+        return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
+
+    def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
+        lost, self.packed.lost[0] = self.packed.lost[0] != 0.0, 0.0
+        found = DeadCentres(self.closing).remarks(q, t)
+        if lost and not found:
+            # steps that samples do not show
+            found = [
+                f"robot '{self.functions.description.name}' passed a singular pose (dead centre) of its "
+                "loops: its energy is determined there, the way it goes on is not"
+            ]
+        return found
 
     def stage_dynamics(self, *state: Any, **more: Any) -> np.ndarray | None:
         return self._fast.stage_dynamics(*state, **more)
 
     def refuse(self, verb: str) -> None:
-        raise self.closing.unsupported(verb)
+        if verb not in _OF_REACTIONS:
+            raise self.closing.unsupported(verb)

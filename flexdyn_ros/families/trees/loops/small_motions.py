@@ -133,7 +133,10 @@ def modes_with_loops(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Modes
     for one in q:
         rest, still = held_at_rest(forces, one, locked), np.zeros(nv)
         motion = {"q": (one, f.nq), "v": (still, nv), "a": (still, nv), "tau": (rest.tau, f.nu)}
-        K, D = (x[0] for x in robot.functions.slopes_rows(rows_with_wrenches(None, **motion), None))
+        slopes = robot.functions.slopes_rows(rows_with_wrenches(None, **motion), None)
+        for layer in f.layers:
+            layer.add_springs(one[None], *slopes)
+        K, D = (x[0] for x in slopes)
         K = K - curvature(loops.geometry, one, still, still, rest.multipliers).force
         J = loops.geometry.at(one[None], still[None]).J[0]
         N = np.zeros((nv, 0))

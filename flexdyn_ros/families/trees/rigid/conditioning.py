@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 
 from .kernels import views
 
@@ -42,14 +42,17 @@ def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
     found = []
     for b in range(m.nb - 1, 0, -1):
         kind = m.joint_type[b]
-        if kind in (REVOLUTE, PRISMATIC, FREE, BALL) and b not in bent:
+        if kind in (SCREW, FREE, BALL) and b not in bent:
             carried = _carried(tree, inertia, b)
             if carried != b:
-                if _is_weak(FREE, inertia[carried], 0.0, mass[b], second[b]) or _is_nearly_parallel(tree, b):
+                if _is_weak(FREE, inertia[carried], mass[b], second[b]) or _is_nearly_parallel(tree, b):
                     found.append(b)
-            elif _is_weak(kind, inertia[b], _rotor(tree, kind, armature, b), mass[b], second[b]):
+            elif kind == SCREW:
+                if _is_weak_screw(tree, b, inertia[b], _rotor(tree, armature, b), mass[b], second[b]):
+                    found.append(b)
+            elif _is_weak(kind, inertia[b], mass[b], second[b]):
                 found.append(b)
-        way = reach[b] + (_slide(tree, b) if kind == PRISMATIC else 0.0)
+        way = reach[b] + (abs(m.slide[b]) * _way(tree, b) if m.slide[b] else 0.0)
         p = m.parent[b]
         second[p] += second[b] + 2.0 * way * first[b] + way**2 * mass[b]
         first[p] += first[b] + way * mass[b]
@@ -57,10 +60,10 @@ def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _rotor(tree: RigidTree, kind: int, armature: np.ndarray, body: int) -> float:
-    """Inertia of a rotor on the axis of the body's own joint."""
+def _rotor(tree: RigidTree, armature: np.ndarray, body: int) -> float:
+    """Inertia of a rotor on the axis of the screw of a body."""
     ratio = tree.model.ratio[body]
-    return 0.0 if kind in (FREE, BALL) or not ratio else float(armature[tree.model.v_index[body]] / ratio**2)
+    return float(armature[tree.model.v_index[body]] / ratio**2) if ratio else 0.0
 
 
 def _carried(tree: RigidTree, inertia: np.ndarray, body: int) -> int:
@@ -69,7 +72,7 @@ def _carried(tree: RigidTree, inertia: np.ndarray, body: int) -> int:
     while (
         body + 1 < m.nb
         and m.parent[body + 1] == body
-        and m.joint_type[body + 1] in (REVOLUTE, PRISMATIC)
+        and m.joint_type[body + 1] == SCREW
         and tree.body_links[body + 1] == tree.body_links[body]
         and not inertia[body].any()
     ):
@@ -80,15 +83,19 @@ def _carried(tree: RigidTree, inertia: np.ndarray, body: int) -> int:
 def _is_nearly_parallel(tree: RigidTree, body: int) -> bool:
     """Whether the next joint of a chain is of the same kind, about or along nearly the same axis."""
     m = tree.model
-    same = m.joint_type[body] == m.joint_type[body + 1]
+    same = m.turn[body] == m.turn[body + 1] and m.slide[body] == m.slide[body + 1]
     return bool(same and abs(m.placement[12 * (body + 1) + 8]) > _NEARLY_PARALLEL)
 
 
-def _is_weak(kind: int, own: np.ndarray, rotor: float, mass: float, second: float) -> bool:
-    if kind == PRISMATIC:
-        return not own[0] + rotor > LEAST_SHARE * mass
-    if kind == REVOLUTE:
-        return not own[9] + rotor > LEAST_SHARE * second
+def _is_weak_screw(
+    tree: RigidTree, body: int, own: np.ndarray, rotor: float, mass: float, second: float
+) -> bool:
+    turn, slide = tree.model.turn[body] ** 2, tree.model.slide[body] ** 2
+    felt = turn * own[9] + slide * own[0] + rotor
+    return not felt > LEAST_SHARE * (turn * second + slide * mass)
+
+
+def _is_weak(kind: int, own: np.ndarray, mass: float, second: float) -> bool:
     if kind == BALL:
         about_origin = own[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
         return not np.linalg.eigvalsh(about_origin)[0] > LEAST_SHARE * second
@@ -101,8 +108,8 @@ def _is_weak(kind: int, own: np.ndarray, rotor: float, mass: float, second: floa
     return not least > LEAST_SHARE * second
 
 
-def _slide(tree: RigidTree, body: int) -> float:
-    """The largest displacement of a sliding joint, 1 m where it has no limits [m]."""
+def _way(tree: RigidTree, body: int) -> float:
+    """The largest position of a joint, 1 m or rad where it has no limits."""
     c = tree.coordinates[tree.model.v_index[body]]
     ends = [abs(x) for x in (c.lower, c.upper) if np.isfinite(x)]
     return max(ends, default=1.0)

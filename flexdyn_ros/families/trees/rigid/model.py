@@ -16,10 +16,10 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.multibody.joints.floating import free_model
-from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel
+from flexdyn_ros.multibody.joints.joint import JointCoordinate, JointModel, Screw
 from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.multibody.links.registry import deforming_links
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.stations import section_of
@@ -49,7 +49,7 @@ class RigidTree:
         The link that gives a body its name; the root link for body 0.
     neutral : (nq,) array
     has_mimic : bool
-        Several joints (mimic, helical) share a coordinate.
+        Several joints share a coordinate.
     warnings : tuple of str
     flexible : FlexibleTables, optional
         What the kernels of flexible trees need beside the model, whose bodies then are nodes
@@ -121,6 +121,7 @@ class _Body:
     placement: Placement
     q_index: int
     v_index: int
+    screw: Screw | None = None
     ratio: float = 1.0
     offset: float = 0.0
     inertia: RigidInertia = field(default_factory=RigidInertia.zero)
@@ -137,7 +138,7 @@ class TreeDraft:
         self.loose = loose
         self.bends = elastic is not None and bool(description.formulation.flexible)
         self.elastic_inertia: dict[int, RigidInertia] = {}
-        self.bodies = [_Body(description.root, 0, REVOLUTE, IDENTITY, 0, 0)]
+        self.bodies = [_Body(description.root, 0, SCREW, IDENTITY, 0, 0)]
         self.coordinates: list[Coordinate] = []
         self.q_names: list[str] = []
         self.neutral: list[float] = []
@@ -218,10 +219,10 @@ class TreeDraft:
             self.frames[base.world] = Frame(base.world, 0, IDENTITY)
         if base.type == "planar":
             drive = self.description.drive
-            for axis_name, axis, kind, unit in (
-                ("x", (1.0, 0.0, 0.0), PRISMATIC, "m"),
-                ("z", (0.0, 0.0, 1.0), PRISMATIC, "m"),
-                ("pitch", (0.0, 1.0, 0.0), REVOLUTE, "rad"),
+            for axis_name, axis, unit in (
+                ("x", (1.0, 0.0, 0.0), "m"),
+                ("z", (0.0, 0.0, 1.0), "m"),
+                ("pitch", (0.0, 1.0, 0.0), "rad"),
             ):
                 of_drive = "" if drive is None or axis_name != "x" else drive.type
                 coordinate = Coordinate(
@@ -234,7 +235,7 @@ class TreeDraft:
                     actuated=of_drive == "force",
                     prescribed=of_drive in ("speed", "profile"),
                 )
-                body, stand = self._add_joint(root, len(self.bodies) - 1, kind, stand, axis, coordinate)
+                body, stand = self._add_joint(root, len(self.bodies) - 1, stand, axis, coordinate)
             self.attach(root, *self._loosen("base", root, body, stand))
         elif base.type == "floating":
             iq, iv = self.add_joint_coordinates(free_model("base"), "base", root)
@@ -322,7 +323,9 @@ class TreeDraft:
         """Depth first from the root, children in the order of the file."""
         for joint in self._depth_first():
             model = joint_model(self.description, joint)
-            body, at = self._grow_joint(joint, model, *self._seat(joint))
+            mounted = joint is self.description.platform_joint
+            seat = (0, IDENTITY) if mounted else self._seat(joint)
+            body, at = self._grow_joint(joint, model, *seat, "platform" if mounted else "joint")
             if model.kernel != FREE:
                 body, at = self._loosen(joint.name, joint.child, body, at)
             self.attach(joint.child, body, at)
@@ -341,16 +344,18 @@ class TreeDraft:
         stack = list(reversed(self.description.children_of(self.description.root)))
         while stack:
             joint = stack.pop()
+            if joint.name in self.description.leg_joints:
+                continue  # legs are elements
             yield joint
             stack.extend(reversed(self.description.children_of(joint.child)))
 
     def _grow_joint(
-        self, joint: Joint, model: JointModel, parent: int, at: Placement
+        self, joint: Joint, model: JointModel, parent: int, at: Placement, kind: str
     ) -> tuple[int, Placement]:
         """The bodies of a joint that stands at a placement in its parent; returns the last one, and where
         the child link is in it."""
         if joint.mimic is None:
-            iq, iv = self.add_joint_coordinates(model, "joint", joint.child, joint)
+            iq, iv = self.add_joint_coordinates(model, kind, joint.child, joint)
             self.leaders[joint.name] = (iq, iv)
         else:
             iq, iv = 0, 0
@@ -362,9 +367,8 @@ class TreeDraft:
         moved: set[int] = set()
         for screw in model.chain:
             parent, at = self._add_screw(
-                joint.child, parent, screw.kind, at, screw.axis, iq + screw.coordinate, iv + screw.coordinate
+                joint.child, parent, screw, at, iq + screw.coordinate, iv + screw.coordinate
             )
-            self.bodies[-1].ratio = screw.ratio
             if joint.mimic is not None:
                 self.waiting.append((self.bodies[-1], joint))
             self.shares_coordinates |= joint.mimic is not None or screw.coordinate in moved
@@ -375,25 +379,28 @@ class TreeDraft:
         """Where a child link sits on a body, after the joints for its reaction if these are asked for."""
         if not self.loose:
             return body, at
-        for kind, what, unit in ((PRISMATIC, "force", "m"), (REVOLUTE, "moment", "rad")):
+        for what, unit in (("force", "m"), ("moment", "rad")):
             for letter, axis in zip("xyz", np.eye(3), strict=True):
                 name = f"{joint}/{what}_{letter}"
                 coordinate = Coordinate(name, "reaction", unit, 0, 0, child, actuated=False)
-                body, at = self._add_joint(child, body, kind, at, axis.tolist(), coordinate)
+                body, at = self._add_joint(child, body, at, axis.tolist(), coordinate)
         return body, at
 
     def _add_joint(
-        self, link: str, parent: int, kind: int, at: Placement, axis: Sequence[float], coordinate: Coordinate
+        self, link: str, parent: int, at: Placement, axis: Sequence[float], coordinate: Coordinate
     ) -> tuple[int, Placement]:
-        """A body without inertia on a joint with a coordinate of its own, and the placement in it of what the
-        joint carries."""
-        return self._add_screw(link, parent, kind, at, axis, *self.add_axis(coordinate))
+        """A body without inertia on a joint with a coordinate of its own, a turn or a displacement by its
+        unit, and the placement in it of what the joint carries."""
+        x, y, z = axis
+        turns = coordinate.unit == "rad"
+        screw = Screw(coordinate.name, (x, y, z), turns=turns, pitch=float(not turns))
+        return self._add_screw(link, parent, screw, at, *self.add_axis(coordinate))
 
     def _add_screw(
-        self, link: str, parent: int, kind: int, at: Placement, axis: Sequence[float], iq: int, iv: int
+        self, link: str, parent: int, screw: Screw, at: Placement, iq: int, iv: int
     ) -> tuple[int, Placement]:
-        Z = frame_with_z_along(axis)
-        self.bodies.append(_Body(link, parent, kind, at @ Placement(Z, np.zeros(3)), iq, iv))
+        Z = frame_with_z_along(screw.axis)
+        self.bodies.append(_Body(link, parent, SCREW, at @ Placement(Z, np.zeros(3)), iq, iv, screw))
         return len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
 
     def _follow(self, body: _Body, joint: Joint) -> None:
@@ -427,6 +434,8 @@ class TreeDraft:
             q_of_v=_frozen([c.q_index for c in self.coordinates], np.int64),
             ratio=_frozen([b.ratio for b in bodies]),
             offset=_frozen([b.offset for b in bodies]),
+            turn=_frozen([float(b.screw is not None and b.screw.turns) for b in bodies]),
+            slide=_frozen([0.0 if b.screw is None else b.screw.pitch for b in bodies]),
             placement=_frozen(np.concatenate([b.placement.flat() for b in bodies])),
             inertia=_frozen(np.concatenate([b.inertia.flat() for b in bodies])),
             dof=_frozen(np.concatenate(self.dof) if nv else np.zeros(0)),
@@ -465,12 +474,18 @@ class TreeDraft:
         carried = [b.inertia for b in self.bodies]
         for i, inertia in self.elastic_inertia.items():
             carried[i] = carried[i] + inertia
+        mounted = self.description.platform_joint
+        if mounted is not None:
+            legs = (self.description.joint(name).child for name in self.description.leg_joints)
+            at = self.frames[mounted.parent].body
+            for own in filter(None, (self.description.link(link).inertial for link in legs)):
+                carried[at] = carried[at] + RigidInertia.of(own.mass, own.xyz, own.inertia, own.rpy)
         for i in range(len(carried) - 1, 0, -1):
             parent = self.bodies[i].parent
             carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)
         idle = []
         for body, load in zip(self.bodies[1:], carried[1:], strict=True):
-            if body.kind not in (REVOLUTE, PRISMATIC, FREE, BALL):
+            if body.kind not in (SCREW, FREE, BALL):
                 continue
             felt = (
                 load.mass

@@ -33,7 +33,8 @@ class PackedTree:
     def __init__(self, tree: RigidTree, numbers: int | None = None, words: Sequence[object] = ()) -> None:
         m = tree.model
         ints = np.concatenate([m.parent, m.joint_type, m.q_index, m.v_index, m.q_of_v])
-        floats = np.concatenate([m.ratio, m.offset, m.placement, m.inertia, m.dof, m.gravity])
+        joints = m.ratio, m.offset, m.turn, m.slide
+        floats = np.concatenate([*joints, m.placement, m.inertia, m.dof, m.gravity])
         self.floats = (floats, *(x for x in words if isinstance(x, np.ndarray) and x.dtype == np.float64))
         self.numbers = work_size(m.nb, m.nq, m.nv) if numbers is None else numbers
         n_free = int(np.count_nonzero((m.joint_type[1:] == FREE) | (m.joint_type[1:] == BALL)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.flexible.kernels.views import SECTION
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import store3
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -19,7 +18,7 @@ from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import tail
 
 from . import views as at
-from .views import gravity_of, header_at, node_of, node_row, nodes_of
+from .views import PRISMATIC, REVOLUTE, gravity_of, header_at, node_of, node_row, nodes_of
 
 
 @kernel

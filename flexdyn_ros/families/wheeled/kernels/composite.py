@@ -6,7 +6,6 @@ Featherstone 2008, section 6.2; what a section carries adds to the modes of its 
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import tail
@@ -14,7 +13,7 @@ from flexdyn_ros.numerics.compiling.windows import tail
 from . import views as at
 from .chain import SECTION, move_planar, weigh_all
 from .forward import hand_down, hang, times_body
-from .views import dof_of, header_at, node_of, node_row, nodes_of, vectors_of
+from .views import PRISMATIC, REVOLUTE, dof_of, header_at, node_of, node_row, nodes_of, vectors_of
 
 
 @kernel

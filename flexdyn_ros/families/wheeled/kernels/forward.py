@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
-from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import tail
@@ -17,7 +16,7 @@ from flexdyn_ros.numerics.numbers.functions import equal, holds, less, select
 
 from . import views
 from .chain import SECTION, add_modal_acceleration, carry_acceleration
-from .views import gravity_of, header_at, node_of, node_row, nodes_of
+from .views import PRISMATIC, REVOLUTE, gravity_of, header_at, node_of, node_row, nodes_of
 
 
 @kernel

@@ -91,7 +91,7 @@ def wheel_tables(head):
 @kernel
 def fall_of(head):
     """Vertical acceleration of free fall."""
-    at = 24 * head[views.NB] + views.DOF_NUMBERS * head[views.NV]
+    at = views.BODY_NUMBERS * head[views.NB] + views.DOF_NUMBERS * head[views.NV]
     return floats_at(head[views.FLOATS], at + 3)[at + 2]
 
 

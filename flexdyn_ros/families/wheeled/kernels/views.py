@@ -8,11 +8,13 @@ zero, those of a flexible link are turned so that x lies along its beam. Node 0 
 
 from __future__ import annotations
 
-from flexdyn_ros.families.trees.rigid.kernels.views import DOF_NUMBERS, FLOATS, NB, NQ, NV
+from flexdyn_ros.families.trees.rigid.kernels.views import BODY_NUMBERS, DOF_NUMBERS, FLOATS, NB, NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
 
+#: kinds of joints beside those of nodes of a tree that bends
+REVOLUTE, PRISMATIC = 0, 1
 #: the header of a planar tree: that of the general tree, then from PLANAR on these words
 PLANAR = 32
 PLANAR_HEADER = PLANAR + 13
@@ -150,12 +152,12 @@ def prescribed_of(head):
 def dof_of(head):
     """Armature and resistance of the velocity coordinates (DOF_NUMBERS nv,), as of the general tree."""
     nb, nv = head[NB], head[NV]
-    return floats_at(head[FLOATS], 24 * nb + DOF_NUMBERS * nv)[24 * nb :]
+    return floats_at(head[FLOATS], BODY_NUMBERS * nb + DOF_NUMBERS * nv)[BODY_NUMBERS * nb :]
 
 
 @kernel(forceinline=True)
 def gravity_of(head):
     """Acceleration of free fall X, Y."""
-    at = 24 * head[NB] + DOF_NUMBERS * head[NV]
+    at = BODY_NUMBERS * head[NB] + DOF_NUMBERS * head[NV]
     g = floats_at(head[FLOATS], at + 3)
     return g[at], g[at + 2]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.description.elements.oil import CylinderHydraulics, SharedSupply
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import suggestion
+from flexdyn_ros.multibody.elements.leg import MountedLeg
+
+#: what oil may drive
+OnOil = DrivenCylinder | MountedLeg
 
 
 class Circuit(NamedTuple):
     """A supply and the cylinders that it feeds, with their places among all driven elements."""
 
     supply: SharedSupply
-    cylinders: tuple[tuple[int, DrivenCylinder], ...]
+    cylinders: tuple[tuple[int, OnOil], ...]
 
     @property
     def hydraulics(self) -> tuple[CylinderHydraulics, ...]:
@@ -36,10 +40,9 @@ def circuits_of(description: RobotDescription) -> tuple[Circuit, ...]:
         for supply in description.extras.get("supply", ())
         if isinstance(supply, SharedSupply)
     }
-    fed: dict[str, list[tuple[int, DrivenCylinder]]] = {name: [] for name in supplies}
-    cylinders = description.extras.get(rule_of(DrivenCylinder).name, ())
-    for i, cylinder in enumerate(cylinders):
-        if not isinstance(cylinder, DrivenCylinder) or cylinder.hydraulics is None:
+    fed: dict[str, list[tuple[int, OnOil]]] = {name: [] for name in supplies}
+    for i, cylinder in enumerate(x for kind in (DrivenCylinder, MountedLeg) for x in _all(description, kind)):
+        if cylinder.hydraulics is None:
             continue
         place = description.place(cylinder, f"cylinder '{cylinder.name}'")
         name = cylinder.hydraulics.supply
@@ -51,6 +54,10 @@ def circuits_of(description: RobotDescription) -> tuple[Circuit, ...]:
             place.fail("a supply has the same name", "name", cylinder.name, "a name of its own")
         fed[name].append((i, cylinder))
     return tuple(Circuit(supplies[name], tuple(each)) for name, each in fed.items() if each)
+
+
+def _all(description: RobotDescription, record: type) -> tuple[Any, ...]:
+    return description.extras.get(rule_of(record).name, ())
 
 
 def unused_supplies(description: RobotDescription) -> tuple[str, ...]:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from math import inf
+from itertools import chain
+from math import hypot, inf
 
 from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.multibody.elements.kernels.law import Law
+from flexdyn_ros.multibody.elements.kernels.legs import SPINNING_MASSES
 from flexdyn_ros.multibody.elements.kernels.lines import DRIVE, SWINGING_MASSES
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
 
@@ -28,22 +30,30 @@ def _limits(record: DrivenCylinder) -> tuple[float, float, float, float]:
 
 
 def _numbers(record: DrivenCylinder) -> list[float]:
-    parts = (record.barrel, record.rod)
-    return [x for part in parts for x in ((part.mass, part.com, part.inertia) if part else (0.0, 0.0, 0.0))]
+    parts, axis = (record.barrel, record.rod), record.axis
+    if axis is None:
+        return [x for part in parts for x in ((part.mass, part.com, part.inertia) if part else (0.0,) * 3)]
+    rows = ((part.mass, part.com, part.inertia, part.axial_inertia) if part else (0.0,) * 4 for part in parts)
+    size = hypot(*axis)
+    return [*chain.from_iterable(rows), *(x / size for x in axis)]
 
 
 def _inertia(record: DrivenCylinder) -> Law | None:
+    if record.axis is not None:
+        return SPINNING_MASSES
     return SWINGING_MASSES if record.barrel or record.rod else None
 
 
 def _coefficients(record: DrivenCylinder) -> tuple[Coefficient, ...]:
-    found = []
+    found, size = [], 3 if record.axis is None else 4
     for i, (name, part) in enumerate((("barrel", record.barrel), ("rod", record.rod))):
         if part is not None:
             found += [
-                Coefficient(f"{name}_mass", "kg", 3 * i),
-                Coefficient(f"{name}_inertia", "kg m2", 3 * i + 2),
+                Coefficient(f"{name}_mass", "kg", size * i),
+                Coefficient(f"{name}_inertia", "kg m2", size * i + 2),
             ]
+            if record.axis is not None:
+                found.append(Coefficient(f"{name}_axial_inertia", "kg m2", size * i + 3))
     return tuple(found)
 
 
@@ -57,5 +67,7 @@ KINDS = (
         refuse=_outside_stroke,
         driven=True,
         limits=_limits,
+        passes_moment=lambda record: (record.axis is not None, False),
+        axis=lambda record: record.axis,
     ),
 )

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.description.elements.oil import SharedSupply
 from flexdyn_ros.description.elements.platforms import Hydraulics, Leg, Supply
-from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
+from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit, OnOil
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of_supply
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_PARAMETER_COUNT
@@ -131,7 +130,7 @@ def hydraulics_of_circuits(circuits: tuple[Circuit, ...]) -> HydraulicModel:
     )
 
 
-def cylinder_parameters(record: DrivenCylinder, supply: SharedSupply, row: int) -> np.ndarray:
+def cylinder_parameters(record: OnOil, supply: SharedSupply, row: int) -> np.ndarray:
     """Row of parameters (k,) of one cylinder on the supply that has this row."""
     h, stop = record.hydraulics, record.stop
     assert h is not None

@@ -17,7 +17,9 @@ from .views import (
     COUNT,
     HAS_MASS,
     HEAVY,
+    IN_ROWS,
     INERTIA,
+    JOINS,
     MASS_ROWS,
     ROWS,
     WEIGH,
@@ -59,9 +61,10 @@ def find_mass_rows(robot, memory, rows, L, wrench, lines, more):
     nv, found = head[views.NV], 0
     work, own = floats_at(memory, head[WORK_SIZE]), floats_at(rows, ROWS * head[COUNT])
     root, load = floats_at(L, 144).reshape(12, 12), floats_at(wrench, 6)
-    every = floats_at(lines, WEIGHT_ROWS * head[HEAVY] * nv)
+    every = floats_at(lines, WEIGHT_ROWS * head[IN_ROWS] * nv)
     for i in range(head[COUNT]):
-        if row_of(head, i)[HAS_MASS] != 0:
+        row = row_of(head, i)
+        if row[HAS_MASS] != 0 and row[JOINS] == 0:
             factor_inertia(robot, own, i, root)
             for r in range(12):
                 if not holds(equal(root[r, r], 0.0)):
@@ -112,7 +115,7 @@ def weigh(robot, memory, q, v, a, gravity_scale, rows, wrench, force):
 def mass_rows(robot, memory, rows, L, wrench, lines, more):
     """Write the rows of the inertias of elements into lines, flat; returns how many."""
     head = header_of(robot)
-    if head[HEAVY] == 0:
+    if head[IN_ROWS] == 0:
         return 0
     scratch = address_of(L), address_of(wrench), address_of(lines), address_of(more)
     return _call_mass_rows(head[MASS_ROWS], (robot, address_of(memory), address_of(rows), *scratch))

@@ -9,13 +9,16 @@ tree. With A the tree's own matrix and a0 its answer without these rows,
 (Woodbury 1950), symmetric and positive definite. The tree's function is affine in the force, so that A^-1 J'
 is the difference of two of its answers, of forces of one size; each row costs one pass of order n. What
 servos and stops add to an element that is driven is such a row too, and so is the inertia L L' of one that
-has mass: rows L' J with S = 1.
+has mass: rows L' J with S = 1. That of an element with one end on the fixed world joins the inertia of a link
+instead (inertias.py), and is part of A.
+
+Where rows cost more than the mass matrix, that takes their place (dense.py).
 
 Where the motion of a coordinate is prescribed, the tree's function takes its acceleration from a, passes over
 its force and writes the effort there that it takes: all above holds for the other coordinates, and efforts
 follow as accelerations do.
 
-Work memory: that of the tree's functions, then what `own_work` cuts.
+Work memory: that of the tree's functions, then what `own_work` cuts, then gains of inertias.
 """
 
 from __future__ import annotations
@@ -35,11 +38,17 @@ from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import parts
+from .dense import call_dense, dense_size, room
+from .inertias import ADDED, added_at, gather_inertias
 from .views import (
     COUNT,
+    DENSE,
     DRIVEN_BY,
     GIVEN,
-    HEAVY,
+    IN_ROWS,
+    IN_WORLD,
+    INERTIA,
+    JOINED,
     NU,
     ROWS,
     SOLVE,
@@ -54,20 +63,22 @@ from .views import (
 from .weights import WEIGHT_ROWS
 
 
-def elements_steps_size(inner: int, count: int, heavy: int, nv: int) -> int:
-    """Numbers of work memory, of which the tree's functions take `inner`."""
-    return inner + _own_size(count, count + WEIGHT_ROWS * heavy, nv)
+def elements_steps_size(inner: int, count: int, heavy: int, nv: int, nb: int) -> tuple[int, int]:
+    """Numbers of work memory, of which the tree's functions take `inner`, and where in it the gains of
+    inertias, or a mass matrix, are; heavy: how many elements have mass in rows."""
+    size = inner + _own_size(count, count + WEIGHT_ROWS * heavy, nv)
+    return size + max(ADDED * nb, dense_size(nv)), size
 
 
 @kernel(forceinline=True)
 def _own_size(n, m, nv):
-    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 3 * m + 1
+    return 2 * ROWS * n + 6 + 2 * nv + 144 + 2 * m * nv + m * m + 3 * m + 2 + nv
 
 
 @kernel(forceinline=True)
 def most_rows(head):
     """Rows that the small system may have."""
-    return head[COUNT] + WEIGHT_ROWS * head[HEAVY]
+    return head[COUNT] + WEIGHT_ROWS * head[IN_ROWS]
 
 
 @kernel(forceinline=True)
@@ -93,6 +104,14 @@ def share_at_given(head, rest):
     """What driven elements do at the prescribed coordinate (1,); rest: the last that `own_work` cuts."""
     m = most_rows(head)
     return tail(rest, 2 * m * head[views.NV] + m * m + 3 * m)
+
+
+@kernel(forceinline=True)
+def answer_of_tree(head, rest):
+    """The tree's answer without rows (nv,), and how many rows there were (1,); rest: as above."""
+    m, nv = most_rows(head), head[views.NV]
+    first = 2 * m * nv + m * m + 3 * m + 1
+    return window(rest, first, nv), tail(rest, first + nv)
 
 
 @callback(motion.accelerate.signature)
@@ -143,6 +162,12 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
             for k in range(nv):
                 J[chosen * nv + k] = J[i * nv + k]
             chosen += 1
+    if head[JOINED] != 0:
+        gather_inertias(head, rows, head[JOINED] == IN_WORLD, added_at(head, work), INERTIA)
+    if head[DENSE] != 0:
+        arrays = address_of(rows), q, v, address_of(trial), extra, h, address_of(J), address_of(weights)
+        call_dense(head[DENSE], (robot, work, *arrays, chosen, a))
+        return 0
     heavy = parts.mass_rows(address, memory, rows, L, wrench, tail(J, chosen * nv), X)
     for i in range(heavy):
         weights[chosen + i] = 1.0
@@ -153,6 +178,10 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         efforts[given] = trial[given] - f[given]
         if head[NU] > nv:
             efforts[given] -= share_at_given(head, rest)[0]
+    kept, count = answer_of_tree(head, rest)
+    for k in range(nv):
+        kept[k] = floats_at(a, nv)[k]
+    count[0] = chosen
     if chosen > 0:
         _call_solve(head[SOLVE], (robot, work, t, q, v, force, extra, h, size, chosen, a))
     return 0
@@ -210,6 +239,43 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
             a[k] -= weights[i] * z[i] * X[i * nv + k]
         if given >= 0:
             efforts[given] -= weights[i] * z[i] * taken[i]
+    return 0
+
+
+@callback(motion.respond.signature)
+def respond(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/verbs/table.py: one more answer of the tree, by the factors that `accelerate` left."""
+    head = header_of(robot_of(robot))
+    nv, m = head[views.NV], most_rows(head)
+    _, _, _, vectors, _, rest = own_work(head, work)
+    f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
+    more, answer, (kept, count) = floats_at(force, nv), floats_at(a, nv), answer_of_tree(head, rest)
+    if head[DENSE] != 0:
+        for k in range(nv):
+            answer[k] = more[k]
+        # `accelerate` left the factor of the mass matrix
+        cholesky_solve(room(head, work)[0], nv, answer)
+        return 0
+    for k in range(nv):
+        trial[k] = f[k] + more[k]
+        answer[k] = kept[k]
+    arguments = (robot, work, t, q, v, address_of(trial), extra, h, a)
+    motion.call_accelerate(inner_function(head, motion.ACCELERATE), arguments)
+    n = int(count[0])
+    J, X = window(rest, 0, m * nv), window(rest, m * nv, m * nv)
+    G = window(rest, 2 * m * nv, n * n).reshape(n, n)
+    weights = tail(rest, 2 * m * nv + m * m)
+    z = window(weights, m, n)
+    for i in range(n):
+        z[i] = 0.0
+        for k in range(nv):
+            z[i] += weights[i] * J[i * nv + k] * (answer[k] - kept[k])
+    if n > 0:
+        cholesky_solve(G, n, z)
+    for k in range(nv):
+        answer[k] -= kept[k]
+        for i in range(n):
+            answer[k] -= weights[i] * z[i] * X[i * nv + k]
     return 0
 
 
@@ -275,5 +341,5 @@ def exert(robot, work, q, effort, force):
 
 
 #: around those of any tree; for elements that are driven
-layer = {"accelerate": accelerate, "losses": losses}
+layer = {"accelerate": accelerate, "respond": respond, "losses": losses}
 driven = {"measure": observe, "exert": exert}

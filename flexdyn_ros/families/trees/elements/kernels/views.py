@@ -26,7 +26,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words behind those of the tree
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 14
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 18
 (
     COUNT,
     TABLE,
@@ -42,15 +42,22 @@ ELEMENTS_HEADER = FLEXIBLE_HEADER + 14
     SOLVE,  # steps.py
     WORK,  # of forward dynamics of a single state: nv + nu numbers, then those of a step
     GIVEN,  # index in v of the prescribed coordinate, -1: none
+    IN_ROWS,  # how many of those that have mass take rows of the small system
+    ADDED_AT,  # where in the work memory of steps the gains of inertias are (inertias.py), or the matrix of:
+    DENSE,  # the function that solves by the mass matrix (dense.py), 0: by rows
+    JOINED,  # whether there are gains: 0, IN_NODES or IN_WORLD, the axes that they are in
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
 
 # columns of an element in TABLE: nodes of its frames, where its numbers begin, which effort drives it (-1:
 # none), whether it has mass, addresses of its law for float64 numbers, on lanes and on tangents, and of its
-# inertia likewise
-COLUMNS = 11
+# inertia likewise; node whose inertia its mass joins, since its other end stands on the world (0: none),
+# which end that is, and whether the joined end passes moments
+COLUMNS = 14
+IN_NODES, IN_WORLD = 1, 2
 (
     BASE_NODE, END_NODE, NUMBERS_AT, DRIVEN_BY, HAS_MASS,
     LAW, LAW_ON_LANES, LAW_ON_TANGENTS, INERTIA, INERTIA_ON_LANES, INERTIA_ON_TANGENTS,
+    JOINS, END_IS_HELD, WITH_MOMENT,
 ) = range(COLUMNS)  # fmt: skip
 # numbers of an element: placements of its frames in the nodes, then its own
 PLACEMENTS, OWN = 0, 24
@@ -224,7 +231,8 @@ def jacobians_of(address, memory):
     return window(memory, head[WORK_SIZE] + ROWS * head[COUNT] + 6 + nv, 12 * nv)
 
 
-def room_size(count: int, nv: int) -> int:
+@kernel(forceinline=True)
+def room_size(count, nv):
     """Numbers behind those of the tree that `room_of` takes; behind it room for two
     Jacobians, as tangents for derivatives."""
     return ROWS * count + 6 + 13 * nv + nv * nv // 12 + 1

@@ -19,7 +19,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import (
     eliminate_motors,
 )
 from flexdyn_ros.multibody.links.kernels.answers import open_forces
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -43,10 +43,22 @@ def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, dampi
     """
     model = open_flexible(address)
     data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
+    start_nodes(model, data, q, v, tau, stiffness_time, damping_time)
+    accelerate_nodes(model, data, tau, a)
+
+
+@inlined
+def start_nodes(model, data, q, v, tau, stiffness_time, damping_time):
+    """The first half: velocities, inertia and bias of every node and link by itself."""
     add_joint_resistance(model.tree, q, v, -1.0, tau)
     eliminate_motors(model.tree, data.tree, tau)
     add_modal_resistance(model, data, q, v, -1.0, tau)
     start_outward(model, data, q, v, tau, stiffness_time, damping_time)
+
+
+@inlined
+def accelerate_nodes(model, data, tau, a):
+    """The second half: joints and modes are eliminated from the tips to the root, then accelerate."""
     eliminate_inward(model, data, tau)
     accelerate_outward(model, data, a)
     accelerate_motors(model.tree, data.tree, tau, a)
@@ -71,9 +83,10 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         elif kind == BALL:
             joint_passes.velocity_ball(below, own, window(v, first, 3))
         elif kind == views.FIXED:
-            joint_passes.velocity_axis(below, own, window(v, 0, 1), 0.0, True)
+            joint_passes.velocity_axis(below, own, window(v, 0, 1), 0.0, 0.0)
         else:
-            joint_passes.velocity_axis(below, own, window(v, first, 1), tree.ratio[b], kind == REVOLUTE)
+            spin, slide = tree.ratio[b] * tree.turn[b], tree.ratio[b] * tree.slide[b]
+            joint_passes.velocity_axis(below, own, window(v, first, 1), spin, slide)
         joint_passes.start_inertia(window(tree.inertia, 10 * b, 10), own, joint)
         i = link_of(model, b)
         if i >= 0:
@@ -154,7 +167,7 @@ def eliminate_inward(model, data, tau):
             joint_passes.release_ball(own, joint, window(tau, first, 3), diagonal, rest)
         else:
             diagonal = window(data.tree.diagonal, first, 1)
-            joint_passes.release_axis(joint, window(tau, first, 1), diagonal, kind == REVOLUTE)
+            joint_passes.release_axis(joint, window(tau, first, 1), diagonal, tree.turn[b], tree.slide[b])
         if p > 0:
             joint_passes.hand_down(own, rest, base)
 
@@ -280,9 +293,10 @@ def accelerate_outward(model, data, a):
         elif kind == BALL:
             joint_passes.accelerate_ball(below, own, joint, window(a, first, 3))
         elif kind == views.FIXED:
-            joint_passes.accelerate_axis(below, own, joint, window(joint, SPARE_ROW, 1), True)
+            joint_passes.accelerate_axis(below, own, joint, window(joint, SPARE_ROW, 1), 0.0, 0.0)
         else:
-            joint_passes.accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
+            turns, slides = tree.turn[b], tree.slide[b]
+            joint_passes.accelerate_axis(below, own, joint, window(a, first, 1), turns, slides)
         i = link_of(model, b)
         if i >= 0:
             accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)

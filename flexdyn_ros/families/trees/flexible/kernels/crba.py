@@ -11,12 +11,12 @@ from flexdyn_ros.families.trees.rigid.kernels.crba import (
     C_MOMENT,
     add_composite,
     project_on_joint,
-    push_axis,
+    push,
     push_free,
     start_composite,
 )
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -46,7 +46,7 @@ def flexible_composite_body(address, work, q, M):
                 push_free(data.tree, b, c)
                 project_up(model, data, b, i + c, 1.0, c, M)
         elif kind < FREE:
-            push_axis(data.tree, b, kind == REVOLUTE)
+            push(data.tree, b, 0.0, 0.0, tree.turn[b], 0.0, 0.0, tree.slide[b])
             project_up(model, data, b, i, tree.ratio[b], 0, M)
         i = link_of(model, b)
         if i >= 0:

@@ -54,12 +54,11 @@ def carried_velocity(below, own):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def velocity_axis(below, own, v, ratio, turns):
-    """OMEGA and the velocity part of the accelerations of a body on a revolute or prismatic joint."""
-    spin = ratio if turns else 0.0
-    slide = 0.0 if turns else 2.0 * ratio
+def velocity_axis(below, own, v, spin, slide):
+    """OMEGA and the velocity part of the accelerations of a body that turns about its z axis with spin v and
+    slides along it with slide v."""
     wx, wy, wz, tx, ty, tz = carried_velocity(below, own)
-    rate, twice = spin * v[0], slide * v[0]
+    rate, twice = spin * v[0], 2.0 * slide * v[0]
     store3(own, at.OMEGA, wx, wy, wz + rate)
     store3(own, at.BIAS_ALPHA, wy * rate, -wx * rate, 0.0 * rate)
     store3(own, at.BIAS_ACCELERATION, tx + wy * twice, ty - wx * twice, tz)
@@ -110,18 +109,15 @@ def start_inertia(inertia, own, joint):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def release_axis(joint, tau, diagonal, turns):
-    """Write U, u and 1/D of a joint about or along z."""
-    if turns:
-        store3(joint, U_MOMENT, joint[A_ROW + 2], joint[A_ROW + 4], joint[A_ROW + 5])
-        store3(joint, U_FORCE, joint[H_ROW + 6], joint[H_ROW + 7], joint[H_ROW + 8])
-        joint[U_ROW] = tau[0] - joint[BIAS_MOMENT + 2]
-        joint[D_ROW] = 1.0 / (joint[A_ROW + 5] + diagonal[0])
-    else:
-        store3(joint, U_MOMENT, joint[H_ROW + 2], joint[H_ROW + 5], joint[H_ROW + 8])
-        store3(joint, U_FORCE, joint[M_ROW + 2], joint[M_ROW + 4], joint[M_ROW + 5])
-        joint[U_ROW] = tau[0] - joint[BIAS_FORCE + 2]
-        joint[D_ROW] = 1.0 / (joint[M_ROW + 5] + diagonal[0])
+def release_axis(joint, tau, diagonal, turns, slides):
+    """Write U = I S, u and 1/D of a screw about z, S = (turns z; slides z)."""
+    a, h, m = load6(joint, A_ROW), load9(joint, H_ROW), load6(joint, M_ROW)
+    ux, uy, uz = turns * a[2] + slides * h[2], turns * a[4] + slides * h[5], turns * a[5] + slides * h[8]
+    fx, fy, fz = turns * h[6] + slides * m[2], turns * h[7] + slides * m[4], turns * h[8] + slides * m[5]
+    store3(joint, U_MOMENT, ux, uy, uz)
+    store3(joint, U_FORCE, fx, fy, fz)
+    joint[U_ROW] = tau[0] - turns * joint[BIAS_MOMENT + 2] - slides * joint[BIAS_FORCE + 2]
+    joint[D_ROW] = 1.0 / (turns * uz + slides * fz + diagonal[0])
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -285,20 +281,16 @@ def carried_acceleration(below, own):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def accelerate_axis(below, own, joint, a, turns):
-    """ALPHA, ACCELERATION of a body on a revolute or prismatic joint, and the joint's acceleration."""
+def accelerate_axis(below, own, joint, a, turns, slides):
+    """ALPHA, ACCELERATION of a body on a screw, and the joint's acceleration."""
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
     sx, sy, sz = load3(joint, U_MOMENT)
     tx, ty, tz = load3(joint, U_FORCE)
     left = joint[U_ROW] - sx * ax - sy * ay - sz * az - tx * lx - ty * ly - tz * lz
     along = left * joint[D_ROW]
     a[0] = along
-    if turns:
-        az = az + along
-    else:
-        lz = lz + along
-    store3(own, at.ALPHA, ax, ay, az)
-    store3(own, at.ACCELERATION, lx, ly, lz)
+    store3(own, at.ALPHA, ax, ay, az + turns * along)
+    store3(own, at.ACCELERATION, lx, ly, lz + slides * along)
 
 
 @kernel(fastmath=FAST, forceinline=True)

@@ -12,7 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -75,11 +75,10 @@ def accelerate_node(model, data, b, own, q, v, a):
     elif kind == BALL:
         rnea.move_ball(below, own, window(v, first, 3), window(a, first, 3))
     elif kind == views.FIXED:
-        rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
-    elif kind == REVOLUTE:
-        rnea.move_revolute(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+        rnea.move_screw(below, own, v[0:1], a[0:1], 0.0, 0.0)
     else:
-        rnea.move_prismatic(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+        spin, slide = tree.ratio[b] * tree.turn[b], tree.ratio[b] * tree.slide[b]
+        rnea.move_screw(below, own, window(v, first, 1), window(a, first, 1), spin, slide)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -133,7 +132,8 @@ def flexible_inward(model, data, tau):
         elif kind == BALL:
             rnea.project_ball(own, window(tau, first, 3))
         elif kind != views.FIXED:
-            tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
+            along = tree.turn[b] * own[at.MOMENT + 2] + tree.slide[b] * own[at.FORCE + 2]
+            tau[first] += tree.ratio[b] * along
         if p > 0:
             rnea.hand_down(below, own)
 

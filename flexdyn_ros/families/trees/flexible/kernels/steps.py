@@ -48,16 +48,22 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     nv = tree.nv
     memory = recursion_memory(address, work)
     whole = carve_flexible(memory, tree.nb, tree.nq, nv)
-    data = whole.tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
-    add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_terms(model, whole, q, v, force, floats_at(extra, nv), h)
+    flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
+    return 0
+
+
+@kernel(forceinline=True)
+def add_implicit_terms(model, whole, q, v, force, extra, h):
+    """What a step of h adds to forces and to the inertias of coordinates, before the recursion."""
+    tree, data = model.tree, whole.tree
+    add_implicit_joint_terms(tree, v, force, extra, h, data.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
         add_implicit_own_terms(model, whole, q, v, force, h)
     couple_motors(tree, data, h)
-    flexible_articulated_body(address, memory, q, v, force, a, h * h, h)
-    return 0
 
 
 @kernel(forceinline=True)
@@ -148,20 +154,29 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     is (M + extra + h D + h^2 K)^-1 (force - bias - h K v), NaN if that is singular.
     """
     address = robot_of(robot)
+    tree = open_flexible(address).tree
+    nv = tree.nv
+    memory = recursion_memory(address, work)
+    q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
+    rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
+    M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
+    write_system(address, memory, q, v, floats_at(force, nv), floats_at(extra, nv), h, M, zeros, a)
+    solve_or_nan(M, a)
+    return 0
+
+
+@kernel
+def write_system(address, memory, q, v, force, extra, h, M, zeros, a):
+    """Write M (nv, nv) + extra + h D + h^2 K and a (nv,) = force - bias - h K v of a step of h; zeros (nv,)
+    is scratch."""
     model = open_flexible(address)
     tree = model.tree
     nv = tree.nv
-    memory = recursion_memory(address, work)
     whole = carve_flexible(memory, tree.nb, tree.nq, nv)
-    data = whole.tree
-    q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
-    force = floats_at(force, nv)
-    add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_joint_terms(tree, v, force, extra, h, whole.tree.diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
         add_implicit_own_terms(model, whole, q, v, force, h)
-    rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
-    M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
     for i in range(nv):
         zeros[i] = 0.0
     flexible_composite_body(address, memory, q, M)
@@ -171,8 +186,6 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     add_motor_rows(tree, h, M)
     for i in range(nv):
         a[i] = force[i] - a[i]
-    solve_or_nan(M, a)
-    return 0
 
 
 @callback(table.losses.signature)

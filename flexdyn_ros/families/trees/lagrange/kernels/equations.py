@@ -19,7 +19,7 @@ import numpy as np
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import DAMPING as VISCOUS
 from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.compiling.any_types import any_types
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
@@ -244,7 +244,7 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
         + m.F[m.body_float + at.BODY_FLOATS * body + at.OFFSET]
     )
     rate = m.F[m.row_ratio + row] * v[m.I[m.row_v + row]]
-    if kind == PRISMATIC:
+    if kind == at.PRISMATIC:
         for i in range(4):
             t[1, i, i] = 1.0
         for i in range(3):

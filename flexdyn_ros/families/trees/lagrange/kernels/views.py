@@ -10,7 +10,7 @@ from collections import namedtuple
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 # joint types of the tree model, and one of our own
-FIXED = 4
+REVOLUTE, PRISMATIC, FIXED = 0, 1, 4
 
 # counts at the head of the integer array; offsets of the float blocks follow them
 HEAD = (

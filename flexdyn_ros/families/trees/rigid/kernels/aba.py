@@ -12,7 +12,7 @@ is carried in rows of its own.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import (
     about_z,
     add_cross,
@@ -55,6 +55,14 @@ def articulated_body(model, data, q, v, tau, a):
     Reads the world's motion, data.diagonal (`prepare`) and what `couple_motors` kept; writes data.bodies,
     whose rows (views.py) are in world axes here, and data.articulated.
     """
+    start_bodies(model, data, q, v, tau)
+    accelerate_bodies(model, data, tau, a)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def start_bodies(model, data, q, v, tau):
+    """The first half of `articulated_body`: where bodies are and how they move, inertia and bias of each by
+    itself."""
     add_joint_resistance(model, q, v, -1.0, tau)
     eliminate_motors(model, data, tau)
     for b in range(1, model.nb):
@@ -70,12 +78,14 @@ def articulated_body(model, data, q, v, tau, a):
             ratio = model.ratio[b]
             position = ratio * q[model.q_index[b]] + model.offset[b]
             rate = ratio * v[model.v_index[b]]
-            if kind == REVOLUTE:
-                move_revolute(below, own, x, position, rate)
-            else:
-                move_prismatic(below, own, x, position, rate)
+            move_screw(below, own, x, position, rate, model.turn[b], model.slide[b])
         joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         start_inertia(window(model.inertia, 10 * b, 10), own, joint)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def accelerate_bodies(model, data, tau, a):
+    """The second half: joints are eliminated from the tips to the root, then accelerate."""
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
@@ -93,7 +103,7 @@ def articulated_body(model, data, q, v, tau, a):
                 release_ball(own, joint, window(tau, first, 3), window(data.diagonal, first, 3), rest)
             else:
                 rest = joint
-                release_axis(own, joint, tau[first], data.diagonal[first], kind == REVOLUTE)
+                release_axis(own, joint, tau[first], data.diagonal[first], model.turn[b], model.slide[b])
             if p > 0:
                 hand_down(own, rest, base)
     world = window(data.bodies, 0, at.BODY_ROWS)
@@ -110,7 +120,7 @@ def articulated_body(model, data, q, v, tau, a):
         elif kind == BALL:
             accelerate_ball(below, own, joint, window(a, first, 3))
         else:
-            accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
+            accelerate_axis(below, own, joint, window(a, first, 1), model.turn[b], model.slide[b])
     accelerate_motors(model, data, tau, a)
 
 
@@ -118,27 +128,21 @@ def articulated_body(model, data, q, v, tau, a):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def move_revolute(below, own, x, angle, rate):
-    """ROTATION, ORIGIN, OMEGA, ALPHA and ACCELERATION of a body that turns about z, its joint not
-    accelerating."""
+def move_screw(below, own, x, position, rate, turns, slides):
+    """ROTATION, ORIGIN, OMEGA, ALPHA and ACCELERATION of a body that turns about z and slides along it, its
+    joint not accelerating."""
     r = load9(below, at.ROTATION)
     px, py, pz = turn(r, x[9], x[10], x[11])
     j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
-    s, c = sincos(angle)
-    store9(own, at.ROTATION, about_z(j, s, c))
-    sx, sy, sz = j[2] * rate, j[5] * rate, j[8] * rate
-    move(below, own, px, py, pz, sx, sy, sz, 0.0, 0.0, 0.0)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def move_prismatic(below, own, x, way, rate):
-    """The same of a body that slides along z."""
-    r = load9(below, at.ROTATION)
-    px, py, pz = turn(r, x[9], x[10], x[11])
-    j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
-    store9(own, at.ROTATION, j)
-    px, py, pz = px + j[2] * way, py + j[5] * way, pz + j[8] * way
-    move(below, own, px, py, pz, 0.0, 0.0, 0.0, j[2] * rate, j[5] * rate, j[8] * rate)
+    ax, ay, az = j[2], j[5], j[8]
+    if turns != 0.0:
+        s, c = sincos(position)
+        store9(own, at.ROTATION, about_z(j, s, c))
+    else:
+        store9(own, at.ROTATION, j)
+    way, spin, speed = slides * position, turns * rate, slides * rate
+    px, py, pz = px + ax * way, py + ay * way, pz + az * way
+    move(below, own, px, py, pz, ax * spin, ay * spin, az * spin, ax * speed, ay * speed, az * speed)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -255,20 +259,26 @@ def rotate_symmetric(r, i):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def release_axis(own, joint, tau, diagonal, turns):
-    """Write U, u and 1/D of a joint about or along z."""
+def release_axis(own, joint, tau, diagonal, turns, slides):
+    """Write U = I S, u and 1/D of a screw about z, S = (turns z; slides z)."""
     sx, sy, sz = own[at.ROTATION + 2], own[at.ROTATION + 5], own[at.ROTATION + 8]
     h = load9(joint, H_ROW)
-    if turns:
-        ux, uy, uz = symmetric(load6(joint, A_ROW), sx, sy, sz)
-        fx, fy, fz = unturn(h, sx, sy, sz)
-        bx, by, bz = load3(joint, BIAS_MOMENT)
-        felt = sx * ux + sy * uy + sz * uz
+    ux, uy, uz = symmetric(load6(joint, A_ROW), sx, sy, sz)
+    fx, fy, fz = unturn(h, sx, sy, sz)
+    bx, by, bz = load3(joint, BIAS_MOMENT)
+    if slides != 0.0:
+        px, py, pz = turn(h, sx, sy, sz)
+        qx, qy, qz = symmetric(load6(joint, M_ROW), sx, sy, sz)
+        dx, dy, dz = load3(joint, BIAS_FORCE)
+        felt = sx * (slides * qx + 2.0 * turns * px)
+        felt += sy * (slides * qy + 2.0 * turns * py)
+        felt += sz * (slides * qz + 2.0 * turns * pz)
+        felt = slides * felt + turns * (sx * ux + sy * uy + sz * uz)
+        ux, uy, uz = turns * ux + slides * px, turns * uy + slides * py, turns * uz + slides * pz
+        fx, fy, fz = turns * fx + slides * qx, turns * fy + slides * qy, turns * fz + slides * qz
+        bx, by, bz = turns * bx + slides * dx, turns * by + slides * dy, turns * bz + slides * dz
     else:
-        ux, uy, uz = turn(h, sx, sy, sz)
-        fx, fy, fz = symmetric(load6(joint, M_ROW), sx, sy, sz)
-        bx, by, bz = load3(joint, BIAS_FORCE)
-        felt = sx * fx + sy * fy + sz * fz
+        felt = sx * ux + sy * uy + sz * uz
     store3(joint, U_MOMENT, ux, uy, uz)
     store3(joint, U_FORCE, fx, fy, fz)
     joint[U_ROW] = tau - sx * bx - sy * by - sz * bz
@@ -443,8 +453,8 @@ def carried_acceleration(below, own):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def accelerate_axis(below, own, joint, a, turns):
-    """ADDED rows of a body on a revolute or prismatic joint, and the joint's acceleration."""
+def accelerate_axis(below, own, joint, a, turns, slides):
+    """ADDED rows of a body on a screw, and the joint's acceleration."""
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
     ux, uy, uz = load3(joint, U_MOMENT)
     fx, fy, fz = load3(joint, U_FORCE)
@@ -452,10 +462,8 @@ def accelerate_axis(below, own, joint, a, turns):
     along = left * joint[D_ROW]
     a[0] = along
     sx, sy, sz = own[at.ROTATION + 2] * along, own[at.ROTATION + 5] * along, own[at.ROTATION + 8] * along
-    if turns:
-        ax, ay, az = ax + sx, ay + sy, az + sz
-    else:
-        lx, ly, lz = lx + sx, ly + sy, lz + sz
+    ax, ay, az = ax + turns * sx, ay + turns * sy, az + turns * sz
+    lx, ly, lz = lx + slides * sx, ly + slides * sy, lz + slides * sz
     store3(own, ADDED_ALPHA, ax, ay, az)
     store3(own, ADDED_ACCELERATION, lx, ly, lz)
 

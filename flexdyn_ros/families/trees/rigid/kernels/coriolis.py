@@ -11,7 +11,7 @@ subtrees it costs two products per pair of related joints (Echeandia & Wensing 2
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel, leaf
 from flexdyn_ros.numerics.compiling.memory import ints_at
@@ -95,35 +95,28 @@ def write_axes(model, data, b, S, Sd):
             # axis c of the joint frame, which turns with the parent
             ex, ey, ez = turn(r, t[3 * c], t[3 * c + 1], t[3 * c + 2])
             dx, dy, dz = cross(wx, wy, wz, ex, ey, ez)
-            write_turn(S[c], Sd[c], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz)
+            write_screw(S[c], Sd[c], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz, 1.0, 0.0)
             if model.joint_type[b] == FREE:
-                write_slide(S[c + 3], Sd[c + 3], ex, ey, ez, dx, dy, dz)
+                write_screw(S[c + 3], Sd[c + 3], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz, 0.0, 1.0)
         return
     ratio = model.ratio[b]
     ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
     dx, dy, dz = cross(wx, wy, wz, ex, ey, ez)
-    if model.joint_type[b] == REVOLUTE:
-        write_turn(S[0], Sd[0], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz)
-    else:
-        write_slide(S[0], Sd[0], ex, ey, ez, dx, dy, dz)
+    turns, slides = model.turn[b], model.slide[b]
+    write_screw(S[0], Sd[0], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz, turns, slides)
 
 
 @kernel
-def write_turn(s, sd, ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz):
-    """Rotation about e through o, (e; o x e), and its rate with de/dt = d and do/dt = u."""
-    s[0], s[1], s[2] = ex, ey, ez
-    s[3], s[4], s[5] = cross(ox, oy, oz, ex, ey, ez)
-    sd[0], sd[1], sd[2] = dx, dy, dz
+def write_screw(s, sd, ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz, turns, slides):
+    """Screw about e through o, (turns e; turns o x e + slides e), and its rate with de/dt = d, do/dt = u."""
+    s[0], s[1], s[2] = turns * ex, turns * ey, turns * ez
+    ax, ay, az = cross(ox, oy, oz, ex, ey, ez)
+    s[3], s[4], s[5] = turns * ax + slides * ex, turns * ay + slides * ey, turns * az + slides * ez
+    sd[0], sd[1], sd[2] = turns * dx, turns * dy, turns * dz
     ax, ay, az = cross(ux, uy, uz, ex, ey, ez)
     bx, by, bz = cross(ox, oy, oz, dx, dy, dz)
-    sd[3], sd[4], sd[5] = ax + bx, ay + by, az + bz
-
-
-@kernel
-def write_slide(s, sd, ex, ey, ez, dx, dy, dz):
-    """Translation along e, (0; e), and its rate."""
-    s[0], s[1], s[2], s[3], s[4], s[5] = 0.0, 0.0, 0.0, ex, ey, ez
-    sd[0], sd[1], sd[2], sd[3], sd[4], sd[5] = 0.0, 0.0, 0.0, dx, dy, dz
+    ax, ay, az = ax + bx, ay + by, az + bz
+    sd[3], sd[4], sd[5] = turns * ax + slides * dx, turns * ay + slides * dy, turns * az + slides * dz
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -38,7 +38,7 @@ def composite_body(model, data, q, M):
                 push_free(data, b, c)
                 project_column(model, data, b, i + c, 1.0, c, M)
         else:
-            push_axis(data, b, kind == REVOLUTE)
+            push(data, b, 0.0, 0.0, model.turn[b], 0.0, 0.0, model.slide[b])
             project_column(model, data, b, i, model.ratio[b], 0, M)
 
 
@@ -102,13 +102,6 @@ def push(data, b, ax, ay, az, lx, ly, lz):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def push_axis(data, b, turns):
-    """`push` by a unit acceleration of a revolute or prismatic joint."""
-    spin = 1.0 if turns else 0.0
-    push(data, b, 0.0, 0.0, spin, 0.0, 0.0, 1.0 - spin)
-
-
-@kernel(fastmath=FAST, forceinline=True)
 def push_free(data, b, c):
     """`push` by a unit acceleration of coordinate c of a free or ball joint."""
     t = load9(window(data.bodies, b * BODY_ROWS, BODY_ROWS), TURN)
@@ -169,7 +162,7 @@ def project_on_joint(model, body, j, is_own, column, ratio, own_part, mx, my, mz
                 M[i + 3 + c, column] += ratio * h[c]
                 M[column, i + 3 + c] += ratio * h[c]
     else:
-        value = ratio * model.ratio[j] * (mz if model.joint_type[j] == REVOLUTE else fz)
+        value = ratio * model.ratio[j] * (model.turn[j] * mz + model.slide[j] * fz)
         M[i, column] += value
         if not is_own:
             M[column, i] += value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
     load3,
@@ -83,10 +83,9 @@ def move_body(model, data, b, v):
         if model.joint_type[b] == FREE:
             sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
             ux, uy, uz = ux + sx, uy + sy, uz + sz
-    elif model.joint_type[b] == REVOLUTE:
-        wz = wz + model.ratio[b] * v[i]
-    elif model.joint_type[b] == PRISMATIC:
-        uz = uz + model.ratio[b] * v[i]
+    elif model.joint_type[b] == SCREW:
+        rate = model.ratio[b] * v[i]
+        wz, uz = wz + model.turn[b] * rate, uz + model.slide[b] * rate
     store3(own, at.OMEGA, wx, wy, wz)
     store3(own, at.VELOCITY, ux, uy, uz)
 
@@ -136,10 +135,10 @@ def load_joint(model, own, b, mx, my, mz, w, force):
             force[i + c] += ex * mx + ey * my + ez * mz
             if model.joint_type[b] == FREE:
                 force[i + 3 + c] += ex * w[3] + ey * w[4] + ez * w[5]
-    elif model.joint_type[b] == REVOLUTE:
-        force[i] += model.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
-    elif model.joint_type[b] == PRISMATIC:
-        force[i] += model.ratio[b] * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
+    elif model.joint_type[b] == SCREW:
+        spin, slide = model.ratio[b] * model.turn[b], model.ratio[b] * model.slide[b]
+        force[i] += spin * (r[2] * mx + r[5] * my + r[8] * mz)
+        force[i] += slide * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
 
 
 @kernel
@@ -169,12 +168,12 @@ def add_joint_columns(model, data, b, px, py, pz, out):
             add_column(out, i + c, ex, ey, ez, ux, uy, uz)
             if model.joint_type[b] == FREE:
                 add_column(out, i + 3 + c, 0.0, 0.0, 0.0, ex, ey, ez)
-    elif model.joint_type[b] == REVOLUTE:
+    elif model.joint_type[b] == SCREW:
+        turns, slides = model.turn[b], model.slide[b]
         ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
         ux, uy, uz = cross(ex, ey, ez, x, y, z)
-        add_column(out, i, ex, ey, ez, ux, uy, uz)
-    elif model.joint_type[b] == PRISMATIC:
-        add_column(out, i, 0.0, 0.0, 0.0, ratio * r[2], ratio * r[5], ratio * r[8])
+        ux, uy, uz = turns * ux + slides * ex, turns * uy + slides * ey, turns * uz + slides * ez
+        add_column(out, i, turns * ex, turns * ey, turns * ez, ux, uy, uz)
 
 
 @kernel(forceinline=True)

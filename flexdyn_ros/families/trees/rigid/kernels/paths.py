@@ -6,7 +6,7 @@ the joints do to it. No other body is looked at.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -66,12 +66,13 @@ def add_joint(model, own, b, m, x, y, z, J):
             add_turn(J, i + c, 1.0, ex, ey, ez, ux, uy, uz)
             if model.joint_type[b] == FREE:
                 add_slide(J, i + 3 + c, 1.0, ex, ey, ez)
-    elif model.joint_type[b] == REVOLUTE:
-        # z x (x, y, z) = (-y, x, 0)
-        ux, uy, uz = x * m[3] - y * m[0], x * m[4] - y * m[1], x * m[5] - y * m[2]
-        add_turn(J, i, ratio, m[6], m[7], m[8], ux, uy, uz)
-    elif model.joint_type[b] == PRISMATIC:
-        add_slide(J, i, ratio, m[6], m[7], m[8])
+    elif model.joint_type[b] == SCREW:
+        if model.turn[b] != 0.0:
+            # z x (x, y, z) = (-y, x, 0)
+            ux, uy, uz = x * m[3] - y * m[0], x * m[4] - y * m[1], x * m[5] - y * m[2]
+            add_turn(J, i, ratio, m[6], m[7], m[8], ux, uy, uz)
+        if model.slide[b] != 0.0:
+            add_slide(J, i, ratio * model.slide[b], m[6], m[7], m[8])
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -139,8 +140,7 @@ def joint_motion(model, own, b, v, zero):
         rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
         if model.joint_type[b] == FREE:
             sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
-    elif model.joint_type[b] == REVOLUTE:
-        rz = zero + model.ratio[b] * v[i]
-    elif model.joint_type[b] == PRISMATIC:
-        sz = zero + model.ratio[b] * v[i]
+    elif model.joint_type[b] == SCREW:
+        rate = model.ratio[b] * v[i]
+        rz, sz = zero + model.turn[b] * rate, zero + model.slide[b] * rate
     return rx, ry, rz, sx, sy, sz

@@ -8,7 +8,7 @@ that a unit of each needs is projected on all joints from the body to the root (
 from __future__ import annotations
 
 from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
@@ -125,11 +125,10 @@ def add_joint(model, data, b, R, x, y, z, motion, first, Y):
             add_row(Y[row + i, first : first + 10], 1.0, along, unturn(R, lx, ly, lz), motion)
             if model.joint_type[b] == FREE:
                 add_row(Y[row + 3 + i, first : first + 10], 1.0, (0.0, 0.0, 0.0), along, motion)
-    elif model.joint_type[b] == REVOLUTE:
-        along = R[6], R[7], R[8]
-        add_row(Y[row, first : first + 10], ratio, along, unturn(R, -y, x, 0.0), motion)
     else:
-        add_row(Y[row, first : first + 10], ratio, (0.0, 0.0, 0.0), (R[6], R[7], R[8]), motion)
+        turns, slides = model.turn[b], model.slide[b]
+        along = turns * R[6], turns * R[7], turns * R[8]
+        add_row(Y[row, first : first + 10], ratio, along, unturn(R, -turns * y, turns * x, slides), motion)
 
 
 @kernel(fastmath=FAST)

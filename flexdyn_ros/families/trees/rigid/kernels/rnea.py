@@ -6,7 +6,7 @@ forces and moments inward. The world accelerates with -g, so weight needs no ter
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import (
     add_cross,
     add_turned,
@@ -60,10 +60,8 @@ def outward(model, data, q, v, a):
             move_ball(below, own, vb, ab)
         else:
             vb, ab = window(v, first, 1), window(a, first, 1)
-            if kind == REVOLUTE:
-                move_revolute(below, own, vb, ab, model.ratio[b])
-            else:
-                move_prismatic(below, own, vb, ab, model.ratio[b])
+            ratio = model.ratio[b]
+            move_screw(below, own, vb, ab, ratio * model.turn[b], ratio * model.slide[b])
         weigh(window(model.inertia, 10 * b, 10), own)
 
 
@@ -86,23 +84,13 @@ def carried(below, own):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def move_revolute(below, own, v, a, ratio):
-    """Motion of a body that turns about its z axis."""
+def move_screw(below, own, v, a, spin, slide):
+    """Motion of a body that turns about its z axis with spin v and slides along it with slide v."""
     wx, wy, wz, ax, ay, az, lx, ly, lz = carried(below, own)
-    rate = ratio * v[0]
+    rate, twice = spin * v[0], 2.0 * slide * v[0]
     store3(own, OMEGA, wx, wy, wz + rate)
-    store3(own, ALPHA, ax + wy * rate, ay - wx * rate, az + ratio * a[0])
-    store3(own, ACCELERATION, lx, ly, lz)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def move_prismatic(below, own, v, a, ratio):
-    """Motion of a body that slides along its z axis."""
-    wx, wy, wz, ax, ay, az, lx, ly, lz = carried(below, own)
-    twice = 2.0 * ratio * v[0]
-    store3(own, OMEGA, wx, wy, wz)
-    store3(own, ALPHA, ax, ay, az)
-    store3(own, ACCELERATION, lx + wy * twice, ly - wx * twice, lz + ratio * a[0])
+    store3(own, ALPHA, ax + wy * rate, ay - wx * rate, az + spin * a[0])
+    store3(own, ACCELERATION, lx + wy * twice, ly - wx * twice, lz + slide * a[0])
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -165,15 +153,13 @@ def inward(model, data, a, tau):
         own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         first = model.v_index[b]
         kind = model.joint_type[b]
-        ratio = model.ratio[b]
         if kind == FREE:
             project_free(own, window(tau, first, 6))
         elif kind == BALL:
             project_ball(own, window(tau, first, 3))
         else:
-            row = MOMENT + 2 if kind == REVOLUTE else FORCE + 2
-            effort, along = window(tau, first, 1), own[row : (row + 1)]
-            effort[0] += ratio * along[0]
+            effort, ratio = window(tau, first, 1), model.ratio[b]
+            effort[0] += ratio * (model.turn[b] * own[MOMENT + 2] + model.slide[b] * own[FORCE + 2])
         if p > 0:
             hand_down(below, own)
 

@@ -46,19 +46,24 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     nv = model.nv
     data = open_data(work, model.nb, model.nq, nv)
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
-    force = floats_at(force, nv)
-    add_implicit_joint_terms(model, v, force, floats_at(extra, nv), h, data.diagonal)
     rest = floats_at(work + 8 * work_size(model.nb, model.nq, nv), nv * nv + nv)
     M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
-    for i in range(nv):
+    write_system(model, data, q, v, floats_at(force, nv), floats_at(extra, nv), h, M, zeros, a)
+    solve_or_nan(M, a)
+    return 0
+
+
+@kernel(forceinline=True)
+def write_system(model, data, q, v, force, extra, h, M, zeros, a):
+    """Write M (nv, nv) + extra and a (nv,) = force - bias of a step of h; zeros (nv,) is scratch."""
+    add_implicit_joint_terms(model, v, force, extra, h, data.diagonal)
+    for i in range(model.nv):
         zeros[i] = 0.0
     crba(model, data, q, M)
     add_motor_rows(model, h, M)
     rnea(model, data, q, v, zeros, a)
-    for i in range(nv):
+    for i in range(model.nv):
         a[i] = force[i] - a[i]
-    solve_or_nan(M, a)
-    return 0
 
 
 @kernel(forceinline=True)

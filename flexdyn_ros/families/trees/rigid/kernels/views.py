@@ -14,6 +14,8 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 
+#: floats of each body in TreeModel, which stand before those of the coordinates
+BODY_NUMBERS = 26
 # numbers per velocity coordinate in TreeModel.dof
 DOF_NUMBERS = 9
 ARMATURE, DAMPING, COULOMB, STATIC, STRIBECK, SMOOTHING, STIFFNESS, REFERENCE, MOTOR_OF = range(DOF_NUMBERS)
@@ -27,10 +29,14 @@ class TreeModel(NamedTuple):
     """A rigid tree; constant, shared by threads.
 
     parent, joint_type, q_index, v_index : (nb,) int
-        Parent body, REVOLUTE, PRISMATIC, FREE or BALL, first index in q (of a quaternion three numbers before
-        it) and in v. Entry 0 (world) is unused.
+        Parent body, SCREW, FREE or BALL, first index in q (of a quaternion three numbers before it) and in v.
+        Entry 0 (world) is unused.
     ratio, offset : (nb,)
         Joint position = ratio q[q_index] + offset (mimic joints; 1 and 0 otherwise) [-; m or rad].
+    turn, slide : (nb,)
+        Of a screw: 1 if it turns by its position about its axis, 0 if it does not turn; displacement along
+        the axis for a unit of position: 0 of a revolute joint, 1 of a prismatic one, the pitch [m/rad] of a
+        helical one.
     placement : (12 nb,)
         Joint frame in the parent body's frame: rotation row by row (9), then origin (3) [m].
     inertia : (10 nb,)
@@ -57,6 +63,8 @@ class TreeModel(NamedTuple):
     q_of_v: np.ndarray
     ratio: np.ndarray
     offset: np.ndarray
+    turn: np.ndarray
+    slide: np.ndarray
     placement: np.ndarray
     inertia: np.ndarray
     dof: np.ndarray
@@ -69,7 +77,7 @@ def open_tree(address):
     head = ints_at(address, HEADER)
     nb, nq, nv = head[NB], head[NQ], head[NV]
     i = ints_at(head[INTS], 4 * nb + nv)
-    f = floats_at(head[FLOATS], 24 * nb + DOF_NUMBERS * nv + 3)
+    f = floats_at(head[FLOATS], BODY_NUMBERS * nb + DOF_NUMBERS * nv + 3)
     return TreeModel(
         nb,
         nq,
@@ -81,10 +89,12 @@ def open_tree(address):
         window(i, 4 * nb, nv),
         window(f, 0, nb),
         window(f, nb, nb),
-        window(f, 2 * nb, 12 * nb),
-        window(f, 14 * nb, 10 * nb),
-        window(f, 24 * nb, DOF_NUMBERS * nv),
-        window(f, 24 * nb + DOF_NUMBERS * nv, 3),
+        window(f, 2 * nb, nb),
+        window(f, 3 * nb, nb),
+        window(f, 4 * nb, 12 * nb),
+        window(f, 16 * nb, 10 * nb),
+        window(f, BODY_NUMBERS * nb, DOF_NUMBERS * nv),
+        window(f, BODY_NUMBERS * nb + DOF_NUMBERS * nv, 3),
     )
 
 

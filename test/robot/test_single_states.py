@@ -1,4 +1,4 @@
-"""The short way of a verb answers what its general way does, and objects to the same arguments."""
+"""Verbs that ask one entry for single states answer as their general way, and object to the same things."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def arrays(result):
     return [np.asarray(x) for x in (result if isinstance(result, tuple) else (result,))]
 
 
-def test_the_short_way_is_the_general_way(robot):
+def test_an_entry_answers_as_the_general_way(robot):
     for verb, arguments in calls(robot).items():
         general = arrays(getattr(Robot, verb)(robot, *arguments))
         for _ in range(2):
-            short = arrays(getattr(robot, verb)(*arguments))
-            for one, two in zip(short, general, strict=True):
+            single = arrays(getattr(robot, verb)(*arguments))
+            for one, two in zip(single, general, strict=True):
                 assert one.shape == two.shape, verb
                 assert np.abs(one - two).max() <= 1e-13 * max(1.0, np.abs(two).max()), verb
 
@@ -98,7 +98,7 @@ def test_a_batch_is_its_rows(robot):
             assert np.abs(both - single).max() <= 1e-11 * max(1.0, np.abs(single).max()), verb
 
 
-def test_what_is_wrong_is_told_on_the_short_way_too(robot):
+def test_what_is_wrong_is_told_by_entries_too(robot):
     for verb, arguments in calls(robot).items():
         q = arguments[0]
         bad = q.copy()

@@ -1,0 +1,169 @@
+#include "@PACKAGE@/core.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+extern "C" {
+#include "@NAME@.h"
+}
+
+namespace @PACKAGE@ {
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+// iterations of the equilibrium of links, and how well it is met, of the largest force
+constexpr int most_iterations = 100;
+constexpr double balanced = 1e-12;
+
+}  // namespace
+
+Core::Core() { start(nullptr); }
+
+bool Core::start(const double * where) {
+  std::copy(model::start.begin(), model::start.end(), q.begin());
+  v.fill(0.0);
+  still_.fill(0.0);
+  work_.fill(0.0);
+  message_.fill('\0');
+  left_ = 0.0;
+  steps_ = 0;
+  for (int j = 0; j < model::joints; ++j) {
+    const auto & joint = model::joint[j];
+    if (where != nullptr && std::isfinite(where[j])) {
+      q[joint.q] = where[j];
+    }
+    mode_[j] = Mode::hold;
+    target_[j] = q[joint.q];
+    rate_[j] = 0.0;
+    command_position[j] = command_velocity[j] = command_effort[j] = none;
+    effort[j] = 0.0;
+  }
+  // forces on the modes, by the stiffness of the links: K d <- K d - h
+  double left = 0.0;
+  for (int i = 0; model::modes > 0 && i < most_iterations; ++i) {
+    if (@NAME@_bias_forces(q.data(), still_.data(), nullptr, weight_.data(), work_.data()) != 0) {
+      std::snprintf(message_.data(), message_.size(), "the forces at the start are not finite");
+      return false;
+    }
+    double largest = 0.0;
+    left = 0.0;
+    for (int m = 0; m < model::modes; ++m) {
+      double change = 0.0;
+      for (int n = 0; n < model::modes; ++n) {
+        change += model::compliance[m * model::modes + n] * weight_[model::mode[n].v];
+      }
+      q[model::mode[m].q] -= change;
+      left = std::max(left, std::fabs(change));
+      largest = std::max(largest, std::fabs(q[model::mode[m].q]));
+    }
+    if (left <= balanced * std::max(largest, balanced)) {
+      left = 0.0;
+      break;
+    }
+  }
+  if (!(left == 0.0)) {
+    std::snprintf(message_.data(), message_.size(), "the links find no equilibrium at the start, %g are left", left);
+    return false;
+  }
+  show();
+  return true;
+}
+
+void Core::set_mode(int joint, Mode mode) {
+  mode_[joint] = mode;
+  target_[joint] = q[model::joint[joint].q];
+  rate_[joint] = 0.0;
+  command_position[joint] = command_velocity[joint] = command_effort[joint] = none;
+}
+
+// The effort of a drive: the command, or a servo on position and speed that carries the weight.
+double Core::command(int j) {
+  const auto & joint = model::joint[j];
+  double given = none;
+  if (mode_[j] == Mode::effort) {
+    given = command_effort[j];
+  } else {
+    if (mode_[j] == Mode::position && std::isfinite(command_position[j])) {
+      target_[j] = command_position[j];
+    } else if (mode_[j] == Mode::velocity && std::isfinite(command_velocity[j])) {
+      rate_[j] = command_velocity[j];
+    }
+  }
+  if (!std::isfinite(given)) {
+    // the target does not run away from a joint whose drive is at its limit
+    const double reach = std::isfinite(joint.effort) && joint.stiffness > 0.0 ? joint.effort / joint.stiffness : HUGE_VAL;
+    target_[j] += rate_[j] * step;
+    if (mode_[j] == Mode::velocity) {
+      target_[j] = std::clamp(target_[j], q[joint.q] - reach, q[joint.q] + reach);
+    }
+    given = weight_[joint.u] + joint.stiffness * (target_[j] - q[joint.q]) + joint.damping * (rate_[j] - v[joint.v]);
+  }
+  return std::clamp(given, -joint.effort, joint.effort);
+}
+
+// A stop pushes back, and never pulls.
+double Core::stop(int j) const {
+  const auto & joint = model::joint[j];
+  const double x = q[joint.q], speed = v[joint.v];
+  if (x > joint.upper) {
+    return std::min(0.0, -joint.stop_stiffness * (x - joint.upper) - joint.stop_damping * speed);
+  }
+  if (x < joint.lower) {
+    return std::max(0.0, -joint.stop_stiffness * (x - joint.lower) - joint.stop_damping * speed);
+  }
+  return 0.0;
+}
+
+bool Core::advance(double seconds) {
+  if (!(seconds > 0.0)) {
+    return true;
+  }
+  left_ = std::min(left_ + seconds, static_cast<double>(most_steps) * step);
+  // a step that rounding has left of the time is made now
+  for (; left_ >= step * (1.0 - 1e-9); left_ -= step, ++steps_) {
+    bool carries = false;
+    for (int j = 0; j < model::joints; ++j) {
+      carries = carries || mode_[j] != Mode::effort || !std::isfinite(command_effort[j]);
+    }
+    if (carries && @NAME@_bias_forces(q.data(), still_.data(), nullptr, weight_.data(), work_.data()) != 0) {
+      std::snprintf(message_.data(), message_.size(), "step %ld: the weight is not finite", steps_);
+      return false;
+    }
+    tau_.fill(0.0);
+    for (int j = 0; j < model::joints; ++j) {
+      effort[j] = command(j);
+      tau_[model::joint[j].u] = effort[j] + stop(j);
+    }
+    if (@NAME@_step(q.data(), v.data(), tau_.data(), nullptr, step, work_.data()) != 0) {
+      const int j = fastest();
+      std::snprintf(
+        message_.data(), message_.size(), "step %ld of %g s has no finite state; before it joint %s was at %g with %g per second",
+        steps_, step, model::joint[j].name, q[model::joint[j].q], v[model::joint[j].v]);
+      return false;
+    }
+  }
+  show();
+  return true;
+}
+
+int Core::fastest() const {
+  int found = 0;
+  for (int j = 1; j < model::joints; ++j) {
+    if (std::fabs(v[model::joint[j].v]) > std::fabs(v[model::joint[found].v])) {
+      found = j;
+    }
+  }
+  return found;
+}
+
+void Core::show() {
+  for (int j = 0; j < model::joints; ++j) {
+    position[j] = q[model::joint[j].q];
+    velocity[j] = v[model::joint[j].v];
+  }
+}
+
+}  // namespace @PACKAGE@

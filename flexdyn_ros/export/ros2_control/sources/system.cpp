@@ -1,0 +1,262 @@
+// A hardware interface of ros2_control whose joints are those of the robot: commands of joints go to fixed steps of its
+// equations of motion, in the process of the controller manager.
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "@PACKAGE@/core.hpp"
+#include "hardware_interface/handle.hpp"
+#include "hardware_interface/hardware_info.hpp"
+#include "hardware_interface/system_interface.hpp"
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+#include "rclcpp/rclcpp.hpp"
+
+#if __has_include("hardware_interface/types/hardware_component_interface_params.hpp")
+#include "hardware_interface/types/hardware_component_interface_params.hpp"
+#define FLEXDYN_TAKES_PARAMS
+#endif
+
+namespace @PACKAGE@ {
+
+using hardware_interface::CallbackReturn;
+using hardware_interface::return_type;
+
+class System : public hardware_interface::SystemInterface {
+ public:
+#ifdef FLEXDYN_TAKES_PARAMS
+  CallbackReturn on_init(const hardware_interface::HardwareComponentInterfaceParams & given) override {
+    if (hardware_interface::SystemInterface::on_init(given) != CallbackReturn::SUCCESS) {
+      return CallbackReturn::ERROR;
+    }
+    return read_description();
+  }
+#else
+  CallbackReturn on_init(const hardware_interface::HardwareInfo & given) override {
+    if (hardware_interface::SystemInterface::on_init(given) != CallbackReturn::SUCCESS) {
+      return CallbackReturn::ERROR;
+    }
+    return read_description();
+  }
+#endif
+
+  std::vector<hardware_interface::StateInterface> export_state_interfaces() override {
+    std::vector<hardware_interface::StateInterface> found;
+    for (const auto & joint : info_.joints) {
+      const int j = index_of(joint.name);
+      for (const auto & state : joint.state_interfaces) {
+        found.emplace_back(joint.name, state.name, state_of(j, state.name));
+      }
+    }
+    for (const auto & group : info_.gpios) {
+      for (const auto & state : group.state_interfaces) {
+        found.emplace_back(group.name, state.name, coordinate(state.name));
+      }
+    }
+    return found;
+  }
+
+  std::vector<hardware_interface::CommandInterface> export_command_interfaces() override {
+    std::vector<hardware_interface::CommandInterface> found;
+    for (const auto & joint : info_.joints) {
+      const int j = index_of(joint.name);
+      for (const auto & command : joint.command_interfaces) {
+        found.emplace_back(joint.name, command.name, command_of(j, command.name));
+      }
+    }
+    return found;
+  }
+
+  return_type prepare_command_mode_switch(
+    const std::vector<std::string> & start, const std::vector<std::string> & stop) override {
+    // a joint takes one kind of command at a time
+    std::array<int, model::joints> claims{};
+    for (int j = 0; j < model::joints; ++j) {
+      claims[j] = modes_[j] == Mode::hold ? 0 : 1;
+    }
+    for (const auto & name : stop) {
+      const int j = joint_of(name);
+      if (j >= 0) {
+        claims[j] = 0;
+      }
+    }
+    for (const auto & name : start) {
+      const int j = joint_of(name);
+      if (j >= 0 && ++claims[j] > 1) {
+        RCLCPP_ERROR(logger(), "joint '%s' would take two kinds of commands at once", model::joint[j].name);
+        return return_type::ERROR;
+      }
+    }
+    return return_type::OK;
+  }
+
+  return_type perform_command_mode_switch(
+    const std::vector<std::string> & start, const std::vector<std::string> & stop) override {
+    for (const auto & name : stop) {
+      if (const int j = joint_of(name); j >= 0) {
+        set_mode(j, Mode::hold);
+      }
+    }
+    for (const auto & name : start) {
+      if (const int j = joint_of(name); j >= 0) {
+        set_mode(j, mode_of(name));
+      }
+    }
+    return return_type::OK;
+  }
+
+  CallbackReturn on_configure(const rclcpp_lifecycle::State &) override {
+    modes_.fill(Mode::hold);
+    if (!core_.start(initial_.data())) {
+      RCLCPP_ERROR(logger(), "%s", core_.message());
+      return CallbackReturn::ERROR;
+    }
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_error(const rclcpp_lifecycle::State &) override {
+    RCLCPP_ERROR(logger(), "%s", core_.message());
+    return CallbackReturn::SUCCESS;
+  }
+
+  return_type read(const rclcpp::Time &, const rclcpp::Duration & period) override {
+    return core_.advance(period.seconds()) ? return_type::OK : return_type::ERROR;
+  }
+
+  return_type write(const rclcpp::Time &, const rclcpp::Duration &) override { return return_type::OK; }
+
+ private:
+  static rclcpp::Logger logger() { return rclcpp::get_logger("@PACKAGE@"); }
+
+  CallbackReturn read_description() {
+    modes_.fill(Mode::hold);
+    initial_.fill(std::numeric_limits<double>::quiet_NaN());
+    for (const auto & joint : info_.joints) {
+      const int j = index_of(joint.name);
+      if (j < 0) {
+        return refuse("joint '" + joint.name + "' is none that drives robot @NAME@; expected one of " + all_joints());
+      }
+      for (const auto & state : joint.state_interfaces) {
+        if (state_of(j, state.name) == nullptr) {
+          return refuse("joint '" + joint.name + "' has no state '" + state.name + "'; expected position, velocity or effort");
+        }
+        if (state.name == hardware_interface::HW_IF_POSITION && !state.initial_value.empty()) {
+          std::size_t end = 0;
+          try {
+            initial_[j] = std::stod(state.initial_value, &end);
+          } catch (const std::exception &) {
+            end = 0;
+          }
+          if (end != state.initial_value.size() || !std::isfinite(initial_[j])) {
+            return refuse("joint '" + joint.name + "': initial_value is '" + state.initial_value + "'; expected a number");
+          }
+        }
+      }
+      for (const auto & command : joint.command_interfaces) {
+        if (command_of(j, command.name) == nullptr) {
+          return refuse("joint '" + joint.name + "' takes no command '" + command.name + "'; expected position, velocity or effort");
+        }
+      }
+    }
+    for (const auto & group : info_.gpios) {
+      for (const auto & state : group.state_interfaces) {
+        if (coordinate(state.name) == nullptr) {
+          return refuse("gpio '" + group.name + "' asks for '" + state.name + "', which is no coordinate of robot @NAME@");
+        }
+      }
+    }
+    const auto step = info_.hardware_parameters.find("step");
+    if (step != info_.hardware_parameters.end()) {
+      double length = 0.0;
+      try {
+        length = std::stod(step->second);
+      } catch (const std::exception &) {
+        length = 0.0;
+      }
+      if (!(length > 0.0 && length <= 10.0 * model::step)) {
+        return refuse("parameter 'step' is '" + step->second + "'; expected seconds, above 0 and at most ten times " +
+                      std::to_string(model::step));
+      }
+      core_.step = length;
+    }
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn refuse(const std::string & message) {
+    RCLCPP_ERROR(logger(), "%s", message.c_str());
+    return CallbackReturn::ERROR;
+  }
+
+  static std::string all_joints() {
+    std::string names;
+    for (const auto & joint : model::joint) {
+      names += (names.empty() ? "" : ", ") + std::string(joint.name);
+    }
+    return names;
+  }
+
+  static int index_of(const std::string & name) {
+    for (int j = 0; j < model::joints; ++j) {
+      if (name == model::joint[j].name) {
+        return j;
+      }
+    }
+    return -1;
+  }
+
+  // of an interface JOINT/KIND; -1 for those of other hardware
+  static int joint_of(const std::string & name) { return index_of(name.substr(0, name.rfind('/'))); }
+
+  static Mode mode_of(const std::string & name) {
+    const std::string kind = name.substr(name.rfind('/') + 1);
+    if (kind == hardware_interface::HW_IF_POSITION) {
+      return Mode::position;
+    }
+    return kind == hardware_interface::HW_IF_VELOCITY ? Mode::velocity : Mode::effort;
+  }
+
+  void set_mode(int j, Mode mode) {
+    modes_[j] = mode;
+    core_.set_mode(j, mode);
+  }
+
+  double * state_of(int j, const std::string & kind) {
+    if (kind == hardware_interface::HW_IF_POSITION) {
+      return &core_.position[j];
+    }
+    if (kind == hardware_interface::HW_IF_VELOCITY) {
+      return &core_.velocity[j];
+    }
+    return kind == hardware_interface::HW_IF_EFFORT ? &core_.effort[j] : nullptr;
+  }
+
+  double * command_of(int j, const std::string & kind) {
+    if (kind == hardware_interface::HW_IF_POSITION) {
+      return &core_.command_position[j];
+    }
+    if (kind == hardware_interface::HW_IF_VELOCITY) {
+      return &core_.command_velocity[j];
+    }
+    return kind == hardware_interface::HW_IF_EFFORT ? &core_.command_effort[j] : nullptr;
+  }
+
+  double * coordinate(const std::string & name) {
+    for (int i = 0; i < model::nq; ++i) {
+      if (name == model::q_name[i]) {
+        return &core_.q[i];
+      }
+    }
+    return nullptr;
+  }
+
+  Core core_;
+  std::array<Mode, model::joints> modes_;
+  std::array<double, model::joints> initial_;
+};
+
+}  // namespace @PACKAGE@
+
+PLUGINLIB_EXPORT_CLASS(@PACKAGE@::System, hardware_interface::SystemInterface)

@@ -1,0 +1,344 @@
+"""The package for ros2_control: its core against `simulate`, its hardware interface with stand-in headers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lxml import etree
+from ros2_control_headers import write_headers
+
+import flexdyn_ros
+from flexdyn_ros import export
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+STRICT = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined"]
+STRICT += ["-fno-sanitize-recover"]
+
+#: reads lines: start X..., mode JOINT KIND, command JOINT KIND X, advance SECONDS, repeat N SECONDS, state
+DRIVER = """
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+#include "@PACKAGE@/core.hpp"
+using namespace @PACKAGE@;
+int main()
+{
+  Core core;
+  std::string line, word;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    words >> word;
+    if (word == "start") {
+      std::array<double, model::joints> at{};
+      for (auto & x : at) { words >> word; x = std::strtod(word.c_str(), nullptr); }
+      if (!core.start(at.data())) { std::printf("failed: %s\\n", core.message()); }
+    } else if (word == "mode") {
+      int j = 0; words >> j >> word;
+      core.set_mode(j, word == "position" ? Mode::position : word == "velocity" ? Mode::velocity
+                       : word == "effort" ? Mode::effort : Mode::hold);
+    } else if (word == "command") {
+      int j = 0; std::string kind; words >> j >> kind >> word;
+      auto & to = kind == "position" ? core.command_position : kind == "velocity" ? core.command_velocity
+                  : core.command_effort;
+      to[j] = std::strtod(word.c_str(), nullptr);
+    } else if (word == "repeat") {
+      long n = 0; double h = 0.0; words >> n >> h;
+      for (long i = 0; i < n; ++i) {
+        if (!core.advance(h)) { std::printf("failed: %s\\n", core.message()); break; }
+      }
+    } else {
+      std::printf("steps %ld\\n", core.steps());
+      for (double x : core.q) { std::printf("%.17g ", x); }
+      for (double x : core.v) { std::printf("%.17g ", x); }
+      for (double x : core.effort) { std::printf("%.17g ", x); }
+      std::printf("\\n");
+    }
+  }
+}
+"""
+
+
+class Core:
+    """The core of a generated package as a program."""
+
+    def __init__(self, robot, folder: Path, dt: float = 1e-3) -> None:
+        self.robot, self.folder = robot, folder
+        self.files = export.ros2_control(robot, folder, dt=dt)
+        self.package = next(folder.glob("*_hardware.xml")).stem
+        driver = folder / "driver.cpp"
+        driver.write_text(DRIVER.replace("@PACKAGE@", self.package))
+        c = next((folder / "src").glob("*.c"))
+        build = ["gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-c", str(c)]
+        subprocess.run([*build, "-o", str(folder / "robot.o")], check=True)
+        sources = [str(folder / "src" / name) for name in ("core.cpp", "model.cpp")]
+        inputs = [str(driver), *sources, str(folder / "robot.o")]
+        self.program = str(folder / "driver")
+        include = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
+        subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", self.program], check=True)
+
+    def run(self, *lines: str):
+        """The states that were asked for as (q, v, effort), and what went wrong."""
+        text = "\n".join(lines) + "\n"
+        done = subprocess.run([self.program], input=text, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+        found, nq, nv = [], self.robot.nq, self.robot.nv
+        told = done.stdout.splitlines()
+        for i, line in enumerate(told):
+            if line.startswith("steps"):
+                x = np.array(told[i + 1].split(), dtype=float)
+                found.append((x[:nq], x[nq : nq + nv], x[nq + nv :]))
+        return found, [line for line in told if line.startswith("failed")]
+
+
+@pytest.fixture(scope="module")
+def cores(tmp_path_factory):
+    made: dict[str, Core] = {}
+
+    def core(name: str) -> Core:
+        if name not in made:
+            made[name] = Core(flexdyn_ros.load(name), tmp_path_factory.mktemp(name))
+        return made[name]
+
+    return core
+
+
+@pytest.mark.parametrize("name", ["seven_joint_arm", "flexible_two_link", "mobile_arm", "soft_arm"])
+def test_efforts_move_the_core_as_simulate_moves_the_robot(cores, name):
+    """1e-12 after 100 steps under constant efforts."""
+    core = cores(name)
+    robot = core.robot
+    joints = [c for c in robot.coordinates if c.name in robot.actuators]
+    # between the stops
+    start = [0.4 * c.lower + 0.6 * c.upper if np.isfinite(c.lower + c.upper) else 0.1 for c in joints]
+    told = ["start " + " ".join(map(repr, start)), *(f"mode {j} effort" for j in range(len(joints)))]
+    tau, at = np.zeros(robot.nu), robot.neutral()
+    at[[c.q_index for c in joints]] = start
+    h = robot.bias_forces(at, np.zeros(robot.nv))
+    for j, c in enumerate(joints):
+        tau[c.v_index] = h[c.v_index] + 0.1 * (np.abs(h).max() + 0.1) * (-1) ** j
+        told.append(f"command {j} effort {float(tau[c.v_index])!r}")
+    ((q0, v0, _), (q, v, effort)), failed = core.run(*told, "state", "repeat 100 0.001", "state")
+    assert not failed
+    stepper = Stepper(robot, 1e-3, q0=q0, v0=v0)
+    assert stepper.advance(100, tau) == 0
+    scale = np.abs(stepper.v).max()
+    assert np.abs(q - stepper.q).max() <= 1e-12 * max(1.0, np.abs(stepper.q).max())
+    assert np.abs(v - stepper.v).max() <= 1e-12 * max(1.0, scale)
+    assert np.array_equal(effort, tau[[c.v_index for c in joints]])
+
+
+@pytest.mark.parametrize("name", ["seven_joint_arm", "mobile_arm", "flexible_two_link"])
+def test_a_robot_holds_until_the_first_command_that_is_a_number(cores, name):
+    core = cores(name)
+    limits = {c.name: (c.lower, c.upper) for c in core.robot.coordinates}
+    joints = [name for name in core.robot.q_names if name in core.robot.actuators]
+    start = [np.clip(0.3 + 0.1 * j, *limits[name]) for j, name in enumerate(joints)]
+    nothing = [f"command {j} position nan" for j in range(len(joints))]
+    told = [f"mode {j} position" for j in range(len(joints))]
+    run = ("start " + " ".join(map(repr, map(float, start))), "state", "repeat 500 0.001", "state")
+    (first, second, third), failed = core.run(*run, *told, *nothing, "repeat 500 0.001", "state")
+    assert not failed
+    at = [core.robot.q_names.index(name) for name in joints]
+    assert np.array_equal(first[0][at], start)
+    for q, v, _ in (second, third):
+        assert np.abs(q - first[0]).max() < 1e-9
+        assert np.abs(v).max() < 1e-8
+
+
+def test_links_start_in_equilibrium_under_their_weight(cores):
+    """The modal forces of the start are nothing beside the weight."""
+    core = cores("mobile_arm")
+    robot = core.robot
+    ((q, v, _),), failed = core.run("start 0.4 0.2", "state")
+    h = robot.bias_forces(q, v)
+    modal = [c.v_index for c in robot.coordinates if c.name not in robot.actuators and not c.prescribed]
+    assert not failed
+    assert np.abs(h[modal]).max() < 1e-9 * np.abs(h).max()
+    assert np.abs(q[modal]).max() > 1e-4
+
+
+def test_positions_are_reached_and_velocities_followed(cores):
+    core = cores("seven_joint_arm")
+    (_, reached, moved), failed = core.run(
+        "state", "mode 1 position", "command 1 position 0.5", "repeat 2000 0.001", "state",
+        "mode 3 velocity", "command 3 velocity -0.4", "repeat 1000 0.001", "state",
+    )  # fmt: skip
+    assert not failed
+    assert reached[0][1] == pytest.approx(0.5, abs=1e-4)
+    assert moved[0][3] - reached[0][3] == pytest.approx(-0.4, abs=0.02)
+    assert moved[1][3] == pytest.approx(-0.4, abs=5e-3)
+
+
+def test_efforts_are_clipped_and_stops_push_back(cores):
+    core = cores("seven_joint_arm")
+    c = core.robot.coordinates[1]
+    (_, pushed), failed = core.run(
+        "state", "mode 1 effort", f"command 1 effort {10 * c.effort_limit}", "repeat 3000 0.001", "state"
+    )
+    assert not failed
+    assert pushed[2][1] == c.effort_limit
+    assert c.upper < pushed[0][1] < c.upper + 0.1
+    assert abs(pushed[1][1]) < 1e-3
+
+
+def test_time_that_is_left_over_counts_for_the_next_call(cores):
+    core = cores("seven_joint_arm")
+    told = ("mode 0 effort", "command 0 effort 1.5")
+    ((one, *_),), _ = core.run(*told, "repeat 120 0.001", "state")
+    for n, period in ((48, 0.0025), (40, 0.003), (400, 0.0003)):
+        ((other, *_),), failed = core.run(*told, f"repeat {n} {period}", "state")
+        assert not failed
+        assert np.array_equal(one, other), period
+    # a pause of the process is not made up for
+    done = subprocess.run(
+        [core.program], input="repeat 1 3600\nstate\n", capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.startswith("steps 1000\n")
+
+
+def test_a_step_without_a_finite_state_is_told(cores):
+    core = cores("seven_joint_arm")
+    _, failed = core.run("start 0 0 0 0 0 0 1e308", "repeat 5 0.001", "state")
+    assert failed
+    assert "finite" in failed[0] or "equilibrium" in failed[0]
+
+
+HARDWARE = """
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include "hardware_interface/system_interface.hpp"
+using namespace hardware_interface;
+SystemInterface * make_plugin();
+static ComponentInfo joint(const std::string & name, const std::string & start)
+{
+  ComponentInfo found;
+  found.name = name;
+  for (const char * kind : {"position", "velocity", "effort"}) {
+    found.command_interfaces.push_back({kind, ""});
+    found.state_interfaces.push_back({kind, std::string(kind) == "position" ? start : ""});
+  }
+  return found;
+}
+static int try_description(HardwareInfo info)
+{
+  std::unique_ptr<SystemInterface> made(make_plugin());
+#ifdef WITH_PARAMS
+  HardwareComponentInterfaceParams given{info};
+#else
+  HardwareInfo given = info;
+#endif
+  return made->on_init(given) == CallbackReturn::SUCCESS ? 0 : 1;
+}
+int main()
+{
+  std::unique_ptr<SystemInterface> robot(make_plugin());
+  HardwareInfo info;
+  info.hardware_parameters["step"] = "0.0005";
+  info.joints = {joint("shoulder", "0.4"), joint("elbow", "")};
+  ComponentInfo modes;
+  modes.name = "coordinates";
+  modes.state_interfaces = {{"@MODE@", ""}};
+  info.gpios = {modes};
+#ifdef WITH_PARAMS
+  HardwareComponentInterfaceParams given{info};
+#else
+  HardwareInfo given = info;
+#endif
+  if (robot->on_init(given) != CallbackReturn::SUCCESS) { return 2; }
+  std::map<std::string, double *> states, commands;
+  for (auto & x : robot->export_state_interfaces()) { states[x.name] = x.value; }
+  for (auto & x : robot->export_command_interfaces()) { commands[x.name] = x.value; }
+  if (robot->on_configure({}) != CallbackReturn::SUCCESS) { return 3; }
+  std::printf("start %.17g %.17g\\n", *states.at("shoulder/position"), *states.at("coordinates/@MODE@"));
+  auto spin = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      if (robot->read({}, {0.002}) != return_type::OK) { return false; }
+      if (robot->write({}, {0.002}) != return_type::OK) { return false; }
+    }
+    return true;
+  };
+  if (!spin(500)) { return 4; }
+  std::printf("held %.17g\\n", *states.at("shoulder/position"));
+  if (robot->prepare_command_mode_switch({"shoulder/position", "shoulder/effort"}, {}) == return_type::OK) {
+    return 5;
+  }
+  if (robot->prepare_command_mode_switch({"shoulder/position"}, {}) != return_type::OK) { return 6; }
+  robot->perform_command_mode_switch({"shoulder/position", "other/position"}, {});
+  *commands.at("shoulder/position") = 0.9;
+  if (!spin(2000)) { return 7; }
+  std::printf("moved %.17g\\n", *states.at("shoulder/position"));
+  if (robot->prepare_command_mode_switch({"shoulder/effort"}, {}) == return_type::OK) { return 8; }
+  robot->perform_command_mode_switch({}, {"shoulder/position"});
+  if (!spin(500)) { return 9; }
+  std::printf("stopped %.17g\\n", *states.at("shoulder/position"));
+  HardwareInfo wrong = info;
+  wrong.joints[0].name = "shulder";
+  HardwareInfo state = info;
+  state.joints[0].state_interfaces[0].name = "positon";
+  HardwareInfo value = info;
+  value.joints[0].state_interfaces[0].initial_value = "0.4 rad";
+  HardwareInfo step = info;
+  step.hardware_parameters["step"] = "1";
+  HardwareInfo mode = info;
+  mode.gpios[0].state_interfaces[0].name = "bend";
+  std::printf("refused %d\\n", try_description(wrong) + try_description(state) + try_description(value)
+    + try_description(step) + try_description(mode));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("with_params", [False, True], ids=["on_init(info)", "on_init(params)"])
+def test_the_hardware_interface_holds_switches_and_refuses(cores, tmp_path, with_params):
+    core = cores("mobile_arm")
+    headers = write_headers(tmp_path / "headers", with_params=with_params)
+    mode = next(name for name in core.robot.q_names if "bending" in name)
+    main = tmp_path / "main.cpp"
+    shoulder, elbow = core.robot.actuators
+    text = HARDWARE.replace("@MODE@", mode).replace('"elbow"', f'"{elbow}"')
+    main.write_text(text.replace('"shoulder"', f'"{shoulder}"').replace('"shoulder/', f'"{shoulder}/'))
+    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
+    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
+    define = ["-DWITH_PARAMS"] if with_params else []
+    inputs = [str(main), *sources, str(core.folder / "robot.o")]
+    program = str(tmp_path / "hardware")
+    subprocess.run(["g++", *STRICT, *define, *include, *inputs, "-lm", "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
+    told = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert float(told["start"][0]) == 0.4
+    assert abs(float(told["start"][1])) > 1e-5
+    assert float(told["held"][0]) == pytest.approx(0.4, abs=1e-8)
+    assert float(told["moved"][0]) == pytest.approx(0.9, abs=0.1)
+    assert float(told["stopped"][0]) == pytest.approx(float(told["moved"][0]), abs=0.1)
+    assert told["refused"] == ["5"]
+    for words in ("'shulder'", "'positon'", "'0.4 rad'", "'step'", "'bend'"):
+        assert words in done.stdout
+
+
+def test_the_package_says_what_colcon_and_the_controller_manager_ask_for(cores):
+    core = cores("seven_joint_arm")
+    names = {str(path.relative_to(core.folder)) for path in core.files}
+    assert {"package.xml", "CMakeLists.txt", "config/controllers.yaml", f"{core.package}.xml"} <= names
+    block = etree.parse(core.folder / "description" / "seven_joint_arm.ros2_control.xacro")
+    assert [x.get("name") for x in block.iter("joint")] == list(core.robot.actuators)
+    assert block.find(".//plugin").text == f"{core.package}/System"
+    assert etree.parse(core.folder / "package.xml").findtext("name") == core.package
+    assert not [p for p in core.files if re.search(r"@[A-Z_]+@", p.read_text())]
+
+
+@pytest.mark.parametrize("name", ["stewart_electric", "boom_on_cylinder"])
+def test_robots_on_legs_and_cylinders_are_refused_by_name(name, tmp_path):
+    with pytest.raises(UnsupportedError, match="driven joint by joint"):
+        export.ros2_control(flexdyn_ros.load(name), tmp_path)
+    assert not list(tmp_path.iterdir())

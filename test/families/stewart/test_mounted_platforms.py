@@ -1,0 +1,221 @@
+"""Platforms that are part of a tree: alone, on a moving link, with an arm on them."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from mounted_platforms import ARM, CARRIAGE, ELECTRIC, IDLE, with_arm
+from platforms import random_platform
+
+import flexdyn_ros as fd
+from flexdyn_ros.description import read
+from flexdyn_ros.errors import DescriptionError
+
+
+def near(found, expected, tolerance=1e-11):
+    """Relative to the largest entry."""
+    assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+
+
+def sample(robot, seed, speed=0.5):
+    rng = np.random.default_rng(seed)
+    q = robot.random(rng)
+    v, a = speed * rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
+    return q, v, a, 10.0 * rng.standard_normal(robot.nu)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_platform_in_a_tree_of_its_own_is_the_platform(seed):
+    """Random platforms, with legs of any inertia, tilted axes and both spins, beside the recursions of
+    platforms alone."""
+    text, _ = random_platform(seed)
+    alone, tree = fd.load(text), fd.load(text.replace("</robot>", IDLE + "</robot>"))
+    assert (alone.kind, tree.kind) == ("platform", "tree")
+    assert tree.q_names == alone.q_names
+    assert tree.effort_names == (*alone.v_names, *alone.effort_names)
+    near(tree.neutral(), alone.neutral(), 1e-14)
+    assert tree.mass == pytest.approx(alone.mass, rel=1e-13)
+    for i in range(4):
+        q, v, a, _ = sample(alone, 10 * seed + i)
+        tau = np.random.default_rng(i).normal(3000.0, 500.0, 6)
+        near(tree.mass_matrix(q), alone.mass_matrix(q))
+        near(tree.bias_forces(q, v), alone.bias_forces(q, v))
+        near(tree.cylinder_states(q, v).length, alone.inverse_kinematics(q, v).length)
+        near(tree.cylinder_states(q, v).rate, alone.inverse_kinematics(q, v).rate)
+        assert tree.energy(q, v).kinetic == pytest.approx(alone.energy(q, v).kinetic, rel=1e-11)
+        near(tree.momentum(q, v), alone.momentum(q, v))
+        efforts = np.concatenate([np.zeros(6), tau])
+        expected = alone.forward_dynamics(q, v, tau)
+        near(tree.forward_dynamics(q, v, efforts), expected, 1e-10)
+        near(tree.forward_dynamics(q[None], v[None], efforts[None])[0], expected, 1e-10)
+        near(tree.inverse_dynamics(q, v, a, actuators="all")[6:], alone.inverse_dynamics(q, v, a), 1e-9)
+        near(tree.linearize(q, v, efforts).A, alone.linearize(q, v, tau).A, 1e-9)
+
+
+def loops_of(text):
+    """The same robot with its legs as links and six spherical loops, and without `<platform>`."""
+    begin, end = text.index("<platform "), text.index("</platform>") + len("</platform>")
+    platform = read(text).platform
+    loops = "".join(
+        f'<loop name="{leg.name}" type="spherical" base="{leg.slider.replace("_slide", "_rod")}" '
+        f'end="platform" end_xyz="{" ".join(map(repr, leg.anchor))}"/>'
+        for leg in platform.legs
+    )
+    return fd.load(text[:begin] + loops + text[end:])
+
+
+def state_of_loops(robot, loops, q, v):
+    """q, v of the robot with loops: its floating joint is relative to the link below."""
+    pose, twist = robot.carried_motion(q, v)
+    home = robot.description.platform_joint.xyz
+    positions, rates = robot.mechanism.leg_joints(pose, twist)
+    names = [name for leg in robot.mechanism.legs for name in leg.joints]
+    values, speeds = (dict(zip(names, x.ravel(), strict=True)) for x in (positions, rates))
+    values |= dict(zip((f"platform/{x}" for x in ("x", "y", "z")), pose[:3] - home, strict=True))
+    values |= dict(zip((f"platform/{x}" for x in ("qx", "qy", "qz", "qw")), pose[3:], strict=True))
+    speeds |= dict(zip((f"platform/{x}" for x in ("wx", "wy", "wz", "vx", "vy", "vz")), twist, strict=True))
+    for c in robot.coordinates:
+        if c.kind == "joint":
+            values[c.name], speeds[c.name] = q[c.q_index], v[c.v_index]
+    order_q, order_v = (
+        [x[name] for name in names] for x, names in ((values, loops.q_names), (speeds, loops.v_names))
+    )
+    return np.array(order_q), np.array(order_v)
+
+
+@pytest.mark.parametrize("more", [ARM, CARRIAGE, CARRIAGE + ARM], ids=["arm", "carriage", "both"])
+def test_a_platform_with_an_arm_on_a_moving_link_is_six_loops(more):
+    """The second description is a tree with three joints a leg, closed by spherical loops."""
+    robot, loops = fd.load(with_arm(more)), loops_of(with_arm(more))
+    shared = [c.name for c in robot.coordinates if c.kind == "joint"]
+    for seed in range(3):
+        q, v, _, tau = sample(robot, seed)
+        tau[:] = 0.0
+        rng = np.random.default_rng(seed)
+        forces = {name: rng.uniform(-20, 20) for name in (*shared, *robot.effort_names[robot.nv :])}
+        tau = np.array([forces.get(name, 0.0) for name in robot.effort_names])
+        sliders = {leg.joints[2]: forces[leg.name] for leg in robot.mechanism.legs}
+        efforts = np.array([{**forces, **sliders}.get(name, 0.0) for name in loops.effort_names])
+        a = robot.forward_dynamics(q, v, tau)
+        expected = loops.forward_dynamics(*state_of_loops(robot, loops, q, v), efforts)
+        at = [robot.v_names.index(name) for name in shared]
+        near(a[at], expected[[loops.v_names.index(name) for name in shared]], 1e-8)
+        kinetic = loops.energy(*state_of_loops(robot, loops, q, v)).kinetic
+        assert robot.energy(q, v).kinetic == pytest.approx(float(kinetic), rel=1e-9)
+
+
+@pytest.mark.parametrize("more", [ARM, CARRIAGE + ARM], ids=["arm", "both"])
+def test_dynamics_are_inverse_to_each_other_and_energy_is_the_work(more):
+    robot = fd.load(with_arm(more))
+    for seed in range(3):
+        q, v, a, _ = sample(robot, seed)
+        needed = robot.inverse_dynamics(q, v, a)
+        near(robot.forward_dynamics(q, v, needed), a, 1e-8)
+        M = robot.mass_matrix(q)
+        near(M, M.T, 1e-13)
+        assert np.linalg.eigvalsh(M).min() > 0.0
+        efforts = robot.inverse_dynamics(q, v, a, actuators="all")
+        assert not efforts[
+            [i for i, name in enumerate(robot.effort_names) if name.startswith("platform/")]
+        ].any()
+        near(robot.forward_dynamics(q, v, efforts), a, 1e-7)
+    q, still = robot.neutral(), np.zeros(robot.nv)
+    holding = robot.inverse_dynamics(q, still, still, actuators="all")
+    swing = np.zeros(robot.nu)
+    swing[-6:] = [3.0, -2.0, 1.0, 2.0, -3.0, 1.5]
+    run = fd.simulate(robot, 0.15, q0=q, control=holding + swing, rtol=1e-10)
+    energy = robot.energy(run.q, run.v)
+    power = (run.tau * np.concatenate([run.v, robot.cylinder_states(run.q, run.v).rate], axis=-1)).sum(
+        axis=-1
+    )
+    gained = (energy.kinetic + energy.gravity)[-1] - (energy.kinetic + energy.gravity)[0]
+    assert energy.kinetic.max() > 0.01
+    assert np.trapezoid(power, run.t) == pytest.approx(gained, rel=1e-3, abs=1e-5)
+
+
+def test_an_arm_on_the_platform_is_an_arm_on_a_base_that_moves_so():
+    """Its joints, and the wrench that it puts on the platform, follow from the platform's motion alone."""
+    robot = fd.load(with_arm())
+    free = read(with_arm()).text
+    links = free[: free.index("<flexdyn>")]
+    keep = {"platform", "upper", "fore"}
+    for name in re.findall(r'<link name="([^"]+)"', links):
+        if name not in keep:
+            links = re.sub(rf'<link name="{name}"\s*/>|<link name="{name}">.*?</link>', "", links, flags=re.S)
+    for text in re.findall(r"<joint .*?</joint>", links, flags=re.S):
+        if not any(f'"{name}" type' in text for name in ("shoulder", "elbow")):
+            links = links.replace(text, "")
+    gravity = "<flexdyn><gravity>0 0 -9.80665</gravity><base type='floating'/></flexdyn></robot>"
+    arm = fd.load(links + gravity)
+    for seed in range(3):
+        q, v, _, tau = sample(robot, seed)
+        tau[:6] = 0.0
+        a = robot.forward_dynamics(q, v, tau)
+        needed = arm.inverse_dynamics(q, v, a)
+        near(needed[6:], tau[6:8], 1e-8)
+        # what legs give beyond the motion of the platform alone moves the arm
+        alone = fd.load(ELECTRIC)
+        bare = alone.inverse_dynamics(q[:7], v[:6], a[:6])
+        given = alone.leg_jacobian(q[:7]).T @ (tau[8:] - bare)
+        reaction = robot.joint_reactions(q, v, a, tau=tau).of("shoulder")
+        at = robot.frames(q, "upper")[:3, 3] - q[:3]
+        moment = reaction[:3] + np.cross(at, reaction[3:])
+        near(np.concatenate([moment, reaction[3:]]), given, 1e-7)
+
+
+def test_home_is_where_the_link_below_is():
+    """Absolute, like the pose; a carriage at zero turns and lifts it."""
+    robot = fd.load(with_arm(CARRIAGE))
+    q = robot.neutral()
+    lengths = robot.cylinder_states(q, np.zeros(robot.nv)).length
+    assert lengths == pytest.approx(np.full(6, 0.375), abs=1e-9)
+    base = robot.frames(q, "base_link")
+    assert not np.allclose(base, np.eye(4), atol=0.1)
+    expected = base @ [0.0, 0.0, robot.description.platform_joint.xyz[2], 1.0]
+    assert q[robot.q_names.index("platform/x") :][:3] == pytest.approx(expected[:3], abs=1e-12)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        q = robot.random(rng)
+        out = robot.cylinder_states(q, np.zeros(robot.nv)).stroke
+        assert (out >= 0.0).all()
+        assert (out <= 0.15).all()
+
+
+def test_it_pickles_and_batches():
+    robot = fd.load(with_arm(CARRIAGE + ARM))
+    again = pickle.loads(pickle.dumps(robot))
+    rows = [sample(robot, seed) for seed in range(5)]
+    q, v, a, tau = (np.array(x) for x in zip(*rows, strict=True))
+    for one in (robot, again):
+        near(
+            one.forward_dynamics(q, v, tau),
+            np.array([robot.forward_dynamics(*x) for x in zip(q, v, tau, strict=True)]),
+            1e-9,
+        )
+        near(
+            one.inverse_dynamics(q, v, a),
+            np.array([robot.inverse_dynamics(*x) for x in zip(q, v, a, strict=True)]),
+        )
+
+
+FLEXIBLE = """<flexdyn reference="platform"><beam length="0.1" mass_per_length="4" EIy="900" EIz="700"/>
+  <modes bending_y="1"/></flexdyn>"""
+LOOP = '<loop name="knot" type="distance" base="world" end="fore" length="1"/>'
+SPRING = '<spring name="leg_3" base="world" base_xyz="9 0 0" end="fore" stiffness="1"/>'
+REFUSED = [
+    (with_arm(ARM + FLEXIBLE), "flexible link 'platform'", "a rigid link"),
+    (with_arm().replace("<gravity>", LOOP + "<gravity>"), "loop", "knot"),
+    (with_arm().replace("<gravity>", SPRING + "<gravity>"), "leg_3", "has this name"),
+    (with_arm(ARM.replace('"platform"', '"leg_2_rod"')), "leg_2_rod", "link of a leg"),
+    (with_arm(ARM + '<flexdyn><formulation method="lagrange"/></flexdyn>'), "lagrange", "articulated"),
+    (with_arm(ARM + '<flexdyn><formulation leg_spin="none"/></flexdyn>'), "not axisymmetric", "leg_spin"),
+]
+
+
+@pytest.mark.parametrize(("text", "what", "named"), REFUSED)
+def test_what_cannot_be_mixed_is_refused_by_name(text, what, named):
+    with pytest.raises(DescriptionError) as refused:
+        fd.load(text)
+    assert what in str(refused.value)
+    assert named in str(refused.value)

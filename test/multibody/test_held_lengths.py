@@ -1,0 +1,69 @@
+"""static_equilibrium in which cylinders keep their lengths, as on shut valves."""
+
+import numpy as np
+import pytest
+
+import flexdyn_ros as fd
+from flexdyn_ros.errors import UnknownNameError
+
+CYLINDERS = ("lift_cylinder", "fold_cylinder", "tilt_cylinder")
+LEGS = tuple(f"leg_{i}" for i in range(1, 7))
+
+
+def at_rest(robot, found):
+    """Efforts found hold the pose found."""
+    still = np.zeros(robot.nv)
+    a = robot.forward_dynamics(found.q, still, found.tau)
+    assert np.abs(a).max() < 1e-6
+
+
+def test_a_boom_on_its_cylinders_bends_and_turns():
+    """The same forces, as tau, hold the pose found; links bend, and turn the joints a little."""
+    robot = fd.load("boom")
+    q = robot.neutral()
+    q[[robot.q_names.index(name) for name in ("lift", "fold", "tilt")]] = 0.5, -0.6, 0.2
+    still = np.zeros(robot.nv)
+    found = robot.static_equilibrium(q, hold=CYLINDERS)
+    at_rest(robot, found)
+    assert found.stable
+    before, after = (robot.cylinder_states(x, still).length for x in (q, found.q))
+    assert after == pytest.approx(before, abs=1e-10)
+    braked = robot.static_equilibrium(q, hold=["lift", "fold", "tilt"])
+    assert np.abs(found.q - q).max() > 1e-3
+    # cylinders hold what joints held: their moments about the joints are those of the brakes, nearly
+    forces = found.tau[[robot.effort_names.index(name) for name in CYLINDERS]]
+    lines = robot.actuation_matrix(found.q)[:, robot.nv :]
+    at = [robot.v_names.index(name) for name in ("lift", "fold", "tilt")]
+    assert (lines @ forces)[at] == pytest.approx(braked.tau[at], rel=0.02)
+
+
+def test_one_line_of_the_closed_form():
+    """W4: a boom at rest on its cylinder takes the force of its weight over the lever, to rounding."""
+    robot = fd.load("boom_on_cylinder")
+    q = np.array([0.4])
+    found = robot.static_equilibrium(q, hold=["hoist"])
+    assert found.q == pytest.approx(q, abs=1e-12)
+    assert found.tau[1] == pytest.approx(1650.641767520537, rel=1e-11)
+
+
+def test_a_hexapod_on_its_legs_holds_an_arm():
+    """Legs keep their lengths and the arm's joints are held: the pose stays, with the forces of the rest."""
+    robot = fd.load("hexapod_arm")
+    q, still = robot.neutral(), np.zeros(robot.nv)
+    joints = [c.name for c in robot.coordinates if c.kind == "joint"]
+    q[robot.q_names.index("elbow_pitch")] = 0.7
+    found = robot.static_equilibrium(q, hold=[*LEGS, *joints])
+    assert found.q == pytest.approx(q, abs=1e-11)
+    assert found.tau == pytest.approx(robot.inverse_dynamics(q, still, still, actuators="all"), abs=1e-8)
+    pushed = robot.static_equilibrium(q, hold=[*LEGS, *joints], wrenches={"tool": [0, 5, 0, 30, 0, -50]})
+    assert pushed.q == pytest.approx(q, abs=1e-11)
+    assert np.abs(pushed.tau - found.tau).max() > 1.0
+    # a joint that nothing holds hangs down, seen from the world, on the legs that stay
+    hung = robot.static_equilibrium(q, hold=[*LEGS, *joints[:-1]])
+    at_rest(robot, hung)
+    assert hung.tau[robot.effort_names.index("wrist_pitch")] == 0.0
+
+
+def test_names_are_those_of_coordinates_and_cylinders():
+    with pytest.raises(UnknownNameError, match="leg_7"):
+        fd.load("hexapod_arm").static_equilibrium(hold=["leg_7"])
