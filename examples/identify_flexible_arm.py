@@ -163,10 +163,8 @@ def main(clone, report=None):
         print(f"{one} and {two}, the same step of the hub, differ by {off[0]:.1f}, {off[1]:.1f} % of ranges")
     of_model = found.robot.modes(found.robot.neutral(), lock="joints").frequency
     for n in range(2):
-        print(
-            f"frequency {n + 1}: {of_model[n]:.3f} Hz with joints locked; rings at {rings.frequency[n]:.3f} Hz"
-            f" with a damping ratio of {100 * rings.damping_ratio[n]:.1f} % while the elbow yields"
-        )
+        told = f"rings at {rings.frequency[n]:.3f} Hz, damping ratio {100 * rings.damping_ratio[n]:.1f} %"
+        print(f"frequency {n + 1}: {of_model[n]:.3f} Hz with joints locked; {told}, while the elbow yields")
     if report:
         print("wrote", found.report(report, "examples/identify_flexible_arm.py"))
 

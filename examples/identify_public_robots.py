@@ -131,7 +131,7 @@ def med7(clone):
 
 #: where published masses are from
 OWN = "the URDF of this repository"
-GAZ = "Gaz, Cognetti, Oliva, Robuffo Giordano & De Luca 2019, moving links"
+GAZ = "moving links of Gaz et al. 2019"
 ARMS = {
     "ur10e": Arm("shamilmamedov/dynamic_calibration", "none stated", 10.0, 32.7, 4.0, OWN, ur10e),
     "panda": Arm("marcocognetti/FrankaEmikaPandaDynModel", "GPL-3.0", 5.0, 16.8, 0.0, GAZ, panda),

@@ -14,7 +14,7 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.families.trees.actuation import with_actuation
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.motion import tree_table
-from flexdyn_ros.families.trees.regressor import changed, parameters_of
+from flexdyn_ros.families.trees.regressor import changed, parameters_of, warn_of_changes
 from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies as find_weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
@@ -338,6 +338,7 @@ class TreeFunctions(EntryFunctions):
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         new = without_payloads(values, *map(self.parameters_with, (self.tree, self.bare)))
         bare = self.changed_tree(self.bare, new)
+        warn_of_changes(self.bare, bare)
         changes = tuple({**dict(self.changes), **new}.items())
         return self.like(changes=changes, bare=bare)
 

@@ -76,6 +76,23 @@ def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     )
 
 
+def warn_of_gain(before: RigidTree, after: RigidTree) -> None:
+    """Warn of links whose damping matrix D (m, m) is no longer positive semi-definite, because its diagonal
+    was made small while the entries between two modes stayed: v' D v < 0 for some rates v. The warning is
+    that of the caller of `Robot.with_parameters`."""
+    tables = before.flexible, after.flexible
+    for old, new in zip(*(() if x is None else x.links for x in tables), strict=True):
+        if np.array_equal(old.damping, new.damping) or not new.damping.size:
+            continue
+        if np.linalg.eigvalsh(new.damping)[0] < -ROUNDING * np.abs(old.damping).max():
+            warnings.warn(
+                f"{new.name} gains energy in some motions of its modes: damping between two modes stays as "
+                f"the description has it; set links.{new.name}.damping.ratio to change all of it",
+                FlexdynWarning,
+                5,
+            )
+
+
 def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, float]) -> FlexibleLinkModel:
     integrals, mass, rigidity, density = link.integrals, link.modal_mass, list(link.rigidity), link.density
     for (name, value, *_), root, part in _shares(link):
@@ -91,7 +108,6 @@ def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, floa
     D = link.damping.copy()
     for i, (name, value, *_) in enumerate(_damping(tree, link)):
         D[i, i] = values.get(name, value)
-    _warn_of_gain(link.name, link.damping, D)
     return replace(
         link,
         integrals=integrals,
@@ -101,20 +117,6 @@ def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, floa
         rigidity=tuple(rigidity),
         density=density,
     )
-
-
-def _warn_of_gain(name: str, before: np.ndarray, after: np.ndarray) -> None:
-    """Warn of a damping matrix (m, m) that is no longer positive semi-definite, because its diagonal was made
-    small while the entries between two modes stayed: v' D v < 0 for some rates v."""
-    if not after.size or np.array_equal(before, after):
-        return
-    if np.linalg.eigvalsh(after)[0] < -ROUNDING * np.abs(before).max():
-        warnings.warn(
-            f"{name} gains energy in some motions of its modes: damping between two modes stays as the "
-            f"description has it; set links.{name}.damping.ratio to change all of it",
-            FlexdynWarning,
-            5,
-        )
 
 
 def _shares(link: FlexibleLinkModel) -> Iterator[_Share]:
