@@ -88,13 +88,14 @@ def linear_model(robot: Robot) -> LinearModel:
         If the robot has none.
     """
     try:
-        model = ClosedModel if robot.functions.is_constrained else OwnModel
-        return model(robot, robot.parameters)
+        parameters = robot.parameters
     except UnsupportedError as error:
         raise UnsupportedError(
             f"'{robot.name}' of kind {robot.kind} has no parameters to fit: its family must offer "
             f"`parameters`, `regressor` and `with_parameters` ({error})"
         ) from None
+    model = ClosedModel if robot.functions.is_constrained else OwnModel
+    return model(robot, parameters)
 
 
 class OwnModel(LinearModel):
