@@ -13,7 +13,7 @@ some 0.1 rad while the hub moves.
 The program of the rig passes the gauges through w^2 / (s^2 + 2 z w s + w^2), w = 2 pi 2 Hz, z = 0.9, by Euler
 steps (software/quanser_updated/q_2dsfl_orr_lqg_quarc_win64, Filter3), and logs value and rate of the filter:
 what it was given follows from them without loss. Gauges creep from run to run: their zero is the mean of the
-last second, when the arm stands. Two runs, and all of the other controller, are held out.
+last second, when the arm stands. Two runs, and those of the other controller, are held out.
 
 Dimensions and masses are those of config_2dslf.m. It takes 0.079 m off where it moves inertias from a joint
 to the root of its beam; that motor and fixture of the elbow, 1.368 kg, lie on its axis is ASSUMED, and that
@@ -83,7 +83,7 @@ STANDS = 1.0
 #: from when on the hub stands still and the links ring [s], and up to which frequency [Hz]
 RINGING, HIGHEST = 2.0, 10.0
 #: gauges of runs that do not move are below [rad], steps of the hub that are the same [rad]
-MOVES, SAME_STEP = 0.02, 0.02
+MOVES, SAME_STEP = 0.01, 0.02
 #: runs that are held out
 HELD_OUT = 2
 #: steps that the elbow's encoder counts, behind its gear [rad]
