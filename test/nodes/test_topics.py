@@ -120,10 +120,10 @@ def is_of_ros(direction, name):
 def settled(look, node):
     """What is seen of a node once that stays as it is, and holds all that the node made: the graph learns of
     topics a little later, and forgets those of an earlier node of its name."""
-    own = {topic.topic_name for topic in (*node.publishers, *node.subscriptions)}
-    found, deadline, since = look(node), time.monotonic() + 20.0, time.monotonic()
+    found, deadline, since = look(node), time.monotonic() + 60.0, time.monotonic()
 
     def is_settled():
+        own = {topic.topic_name for topic in (*node.publishers, *node.subscriptions)}
         return time.monotonic() - since >= 0.5 and own <= {name for _, name, *_ in found}
 
     while not is_settled() and time.monotonic() < deadline:
