@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from lxml import etree
 from ros2_control_headers import write_headers
 
@@ -289,10 +290,12 @@ int main()
   value.joints[0].state_interfaces[0].initial_value = "0.4 rad";
   HardwareInfo step = info;
   step.hardware_parameters["step"] = "1";
+  HardwareInfo short_step = info;
+  short_step.hardware_parameters["step"] = "1e-300";
   HardwareInfo mode = info;
   mode.gpios[0].state_interfaces[0].name = "bend";
   std::printf("refused %d\\n", try_description(wrong) + try_description(state) + try_description(value)
-    + try_description(step) + try_description(mode));
+    + try_description(step) + try_description(short_step) + try_description(mode));
   return 0;
 }
 """
@@ -321,7 +324,7 @@ def test_the_hardware_interface_holds_switches_and_refuses(cores, tmp_path, with
     assert float(told["held"][0]) == pytest.approx(0.4, abs=1e-8)
     assert float(told["moved"][0]) == pytest.approx(0.9, abs=0.1)
     assert float(told["stopped"][0]) == pytest.approx(float(told["moved"][0]), abs=0.1)
-    assert told["refused"] == ["5"]
+    assert told["refused"] == ["6"]
     for words in ("'shulder'", "'positon'", "'0.4 rad'", "'step'", "'bend'"):
         assert words in done.stdout
 
@@ -335,6 +338,28 @@ def test_the_package_says_what_colcon_and_the_controller_manager_ask_for(cores):
     assert block.find(".//plugin").text == f"{core.package}/System"
     assert etree.parse(core.folder / "package.xml").findtext("name") == core.package
     assert not [p for p in core.files if re.search(r"@[A-Z_]+@", p.read_text())]
+
+
+def test_names_are_text_in_every_file(tmp_path):
+    """Of a robot that is called like a path, and of joints with the signs of YAML, Markdown, XML and C."""
+    folder = tmp_path / "inside"
+    names = {"shoulder": "a: # | `b`", "elbow": "c&quot; \\"}
+    text = (Path(flexdyn_ros.__file__).parents[1] / "urdf" / "two_link.urdf").read_text()
+    text = re.sub(r'<robot name="[^"]*"', '<robot name="../../out"', text)
+    for old, new in names.items():
+        text = text.replace(f'"{old}"', f'"{new}"')
+    robot = flexdyn_ros.load(text)
+    files = export.ros2_control(robot, folder)
+    assert all(folder in path.resolve().parents for path in files)
+    assert {path.name for path in tmp_path.iterdir()} == {"inside"}
+    listed = yaml.safe_load((folder / "config" / "controllers.yaml").read_text())
+    joints = listed["joint_trajectory_controller"]["ros__parameters"]["joints"]
+    assert joints == list(robot.actuators) == [names["shoulder"], 'c" \\']
+    (block,) = (folder / "description").iterdir()
+    written = [x.get("name") for x in etree.parse(block).iter("joint")]
+    assert written == joints
+    model = folder / "src" / "model.cpp"
+    subprocess.run(["g++", *STRICT, f"-I{folder / 'include'}", "-c", model, "-o", tmp_path / "o"], check=True)
 
 
 @pytest.mark.parametrize("name", ["stewart_electric", "boom_on_cylinder"])

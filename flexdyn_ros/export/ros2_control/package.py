@@ -3,6 +3,7 @@ robot by its generated C."""
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -10,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.escaping import file_name, markdown, markdown_code, printable
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import c_string
 from flexdyn_ros.export.files import write_all
@@ -85,7 +87,7 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
         f"src/{made.name}.h": made.header,
         f"src/{made.name}.c": made.source,
         "src/model.cpp": _filled(_MODEL, words | _numbers(robot, drives, home, dt)),
-        f"description/{robot.name}.ros2_control.xacro": _description(robot, package, drives),
+        f"description/{file_name(robot.name)}.ros2_control.xacro": _description(robot, package, drives),
         "config/controllers.yaml": _controllers(drives),
     }
     return write_all(Path(path), texts)
@@ -118,13 +120,15 @@ def _words(
     robot: Robot, made: Program, package: str, drives: list[Coordinate], home: np.ndarray, dt: float
 ) -> dict[str, object]:
     rows = [
-        f"| `{c.name}` | {c.unit} | {_limit(c.lower)} to {_limit(c.upper)} | {_limit(c.effort_limit)} |"
+        f"| {markdown_code(c.name)} | {c.unit} | {_limit(c.lower)} to {_limit(c.upper)} "
+        f"| {_limit(c.effort_limit)} |"
         for c in drives
     ]
     return {
         "PACKAGE": package,
         "NAME": made.name,
-        "ROBOT": escape(robot.name),
+        "ROBOT": escape(printable(robot.name)),
+        "TITLE": markdown(robot.name),
         "NQ": robot.nq,
         "NV": robot.nv,
         "NU": robot.nu,
@@ -264,7 +268,8 @@ _XACRO = """<?xml version="1.0"?>
 
 
 def _controllers(drives: list[Coordinate]) -> str:
-    names = "\n".join(f"      - {c.name}" for c in drives)
+    # a text of JSON is one of YAML
+    names = "\n".join(f"      - {json.dumps(c.name)}" for c in drives)
     return _YAML.format(names=names)
 
 

@@ -176,8 +176,8 @@ class System : public hardware_interface::SystemInterface {
       } catch (const std::exception &) {
         length = 0.0;
       }
-      if (!(length > 0.0 && length <= 10.0 * model::step)) {
-        return refuse("parameter 'step' is '" + step->second + "'; expected seconds, above 0 and at most ten times " +
+      if (!(length >= 0.01 * model::step && length <= 10.0 * model::step)) {
+        return refuse("parameter 'step' is '" + step->second + "'; expected seconds, a hundredth to ten times " +
                       std::to_string(model::step));
       }
       core_.step = length;
