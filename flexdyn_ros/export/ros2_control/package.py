@@ -66,7 +66,7 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
     Raises
     ------
     UnsupportedError
-        For a robot that legs or cylinders drive, or that nothing drives.
+        For a robot with loops, that legs or cylinders drive, or that nothing drives.
     ExportError
 
     Source: docs/how-to/ros2_control.md.
@@ -95,6 +95,10 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
 
 def _drives(robot: Robot) -> list[Coordinate]:
     """Coordinates that efforts of their own drive."""
+    if robot.functions.is_constrained:
+        raise UnsupportedError(
+            f"target ros2_control of robot {robot.name!r}: its loops are not taken; expected an open tree"
+        )
     if robot.effort_names != robot.v_names:
         others = [name for name in robot.actuators if name not in robot.v_names]
         raise UnsupportedError(
