@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
-__all__ = ["array_at", "tail", "window"]
+__all__ = ["array_at", "shaped", "tail", "window"]
 
 
 def array_at(context, builder, kind, data, *lengths):
@@ -38,6 +38,14 @@ def tail(array, first):
 def window(array, first, n):
     """array[first : first + n] of a contiguous array that has these; as `borrowed`, it owns nothing."""
     return array[first : first + n]
+
+
+def shaped(array, lengths):
+    """array.reshape(lengths) of a contiguous array that has as many numbers; as `borrowed`, it owns nothing.
+
+    Numba's own code of `reshape` may raise, and calls what only Numba has.
+    """
+    return array.reshape(lengths)
 
 
 @type_callable(tail)
@@ -71,3 +79,21 @@ def _lower_window(context, builder, signature, values):
         for value, kind in zip(values[1:], signature.args[1:], strict=True)
     )
     return array_at(context, builder, signature.return_type, builder.gep(array.data, [first]), n)
+
+
+@type_callable(shaped)
+def _type_shaped(context):
+    def type_of(array, lengths):
+        fits = isinstance(array, types.Array) and array.layout == "C" and isinstance(lengths, types.BaseTuple)
+        fits = fits and all(isinstance(length, types.Integer) for length in lengths)
+        return types.Array(array.dtype, len(lengths), "C") if fits else None
+
+    return type_of
+
+
+@lower_builtin(shaped, types.Array, types.BaseTuple)
+def _lower_shaped(context, builder, signature, values):
+    array = context.make_array(signature.args[0])(context, builder, values[0])
+    given = zip(cgutils.unpack_tuple(builder, values[1]), signature.args[1], strict=True)
+    lengths = (context.cast(builder, value, kind, types.intp) for value, kind in given)
+    return array_at(context, builder, signature.return_type, array.data, *lengths)

@@ -11,6 +11,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
 from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, SLOPES, call_balance, call_observe
@@ -52,7 +53,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     status = status_of(words, q, v, a, v[0:0])
     if status != at.OK:
         return status
-    spare = floats_at(words[SPARE], 2 * nv * nv).reshape(nv, 2 * nv)
+    spare = shaped(floats_at(words[SPARE], 2 * nv * nv), (nv, 2 * nv))
     none = address_of(v)
     arrays = address_of(q), address_of(v), address_of(a), none, none, address_of(spare)
     call_balance(function_of(words, SLOPES), (head, words[WORK], *arrays))
@@ -111,7 +112,7 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
     given, twists = ints_at(words[GIVEN], nv), ints_at(words[TWISTS], words[TURNS])
-    M = floats_at(spare, nv * nv).reshape(nv, nv)
+    M = shaped(floats_at(spare, nv * nv), (nv, nv))
     rest = floats_at(spare + 8 * nv * nv, nv)
     call_observe(function_of(words, MASS), (head, work, address_of(q), address_of(v), address_of(M)))
     for i in range(nv):

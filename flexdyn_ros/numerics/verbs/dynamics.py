@@ -12,7 +12,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs.table import (
@@ -204,7 +204,7 @@ def many_on_lanes(head, work, q, v, third, result, wrenches, pivot):
     floats[:] = 0.0
     given, found = window(block, nq + nv, most), window(block, nq + nv + most, most)
     acting, told = tail(block, n + 1), tail(block, n + 1 + width)
-    loads = wrenches.reshape(wrenches.shape[0], width)
+    loads = shaped(wrenches, (wrenches.shape[0], width))
     for first in range(0, q.shape[0], LANES):
         gather(block, q, first, nq)
         gather(window(block, nq, nv), v, first, nv)

@@ -12,7 +12,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs.table import STATUS, call_observe, call_status
 
 from .head import CHOSEN, COUNT, HEAD_WORDS, NQ, NV, RESULTS, ROBOT, SPARE, WORK, function_of
@@ -72,7 +72,7 @@ def velocity(head, q, v, out):
     nv = words[NV]
     if v.shape[0] != nv or out.shape[0] != 6 or words[COUNT] != 1:
         return at.BAD_SHAPE
-    J = floats_at(words[SPARE], 6 * nv).reshape(6, nv)
+    J = shaped(floats_at(words[SPARE], 6 * nv), (6, nv))
     status = place(head, q, J)
     for i in range(6):
         out[i] = 0.0

@@ -12,6 +12,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, STATUS, call_balance, call_observe, call_status
 
 from .dynamics import UNBALANCED, largest
@@ -45,7 +46,7 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
     efforts. spare: nv (nv + 2) numbers."""
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
-    M = floats_at(spare, nv * nv).reshape(nv, nv)
+    M = shaped(floats_at(spare, nv * nv), (nv, nv))
     rest, none = floats_at(spare + 8 * nv * nv, nv), floats_at(spare + 8 * nv * (nv + 1), nv)
     for i in range(nv):
         none[i] = 0.0

@@ -33,7 +33,7 @@ from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
@@ -135,14 +135,14 @@ def room_at(head, address):
         window(room, 0, n * MOTION),
         window(room, n * MOTION, n * ACCELERATION),
         window(room, first, ROW),
-        window(room, first + ROW, 12 * m).reshape(m, 12),
-        window(room, first + ROW + 12 * m, 12 * nv).reshape(12, nv),
-        window(room, second, nv * nv).reshape(nv, nv),
-        window(room, second + nv * nv, nv * nv).reshape(nv, nv),
-        window(room, third, m * nv).reshape(m, nv),
-        window(room, third + m * nv, m * nv).reshape(m, nv),
-        window(room, squares, m * m).reshape(m, m),
-        window(room, squares + m * m, m * m).reshape(m, m),
+        shaped(window(room, first + ROW, 12 * m), (m, 12)),
+        shaped(window(room, first + ROW + 12 * m, 12 * nv), (12, nv)),
+        shaped(window(room, second, nv * nv), (nv, nv)),
+        shaped(window(room, second + nv * nv, nv * nv), (nv, nv)),
+        shaped(window(room, third, m * nv), (m, nv)),
+        shaped(window(room, third + m * nv, m * nv), (m, nv)),
+        shaped(window(room, squares, m * m), (m, m)),
+        shaped(window(room, squares + m * m, m * m), (m, m)),
         window(room, rows, m),
         window(room, rows + m, m),
         window(room, rows + 2 * m, m),
@@ -352,7 +352,7 @@ def backwards(L, n, x):
 def rows_of_coordinates(data):
     """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
-    return data.W.reshape(nv, m)
+    return shaped(data.W, (nv, m))
 
 
 @kernel(forceinline=True)
