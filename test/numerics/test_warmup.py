@@ -46,7 +46,7 @@ def test_groups_are_within_each_other():
 
 def test_entries_are_made_where_the_warm_up_looks_for_them():
     """Those that are made from a family's kernels too."""
-    makers, inside = {"entry", "direct_entry", "callback", "functions_of"}, {*packages()}
+    makers, inside = {"entry", "callback", "functions_of"}, {*packages()}
     for path in PACKAGE.rglob("*.py"):
         if ".".join(path.parent.relative_to(PACKAGE.parent).parts) in inside:
             continue

@@ -9,7 +9,6 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
@@ -43,7 +42,7 @@ def slopes_many(head, work, q, v, a, tau, wrenches, out):
     return at.OK
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
 def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     """Derivatives of tau = M a + h by q and v, and M, (nv, nv) each, of one state."""
     words = ints_at(head, HEAD_WORDS)
@@ -64,7 +63,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     return at.OK if all_finite(spare) and all_finite(M) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
 def linearize_one(head, q, v, tau, A, B):
     """`linearize` of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)

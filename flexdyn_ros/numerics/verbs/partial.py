@@ -10,7 +10,6 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, STATUS, call_balance, call_observe, call_status
@@ -103,7 +102,7 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
                 tau[i] = rest[i]
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def forward_dynamics_one(head, q, v, tau, a):
     """a of one state without wrenches, 0 where it is given by the description and tau there not used."""
     words = ints_at(head, HEAD_WORDS)
@@ -123,7 +122,7 @@ def forward_dynamics_one(head, q, v, tau, a):
     return at.OK if finite(a, nv) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def inverse_dynamics_one(head, q, v, a, tau):
     """tau of one state without wrenches, 0 where the acceleration is not given: that in a is not used."""
     words = ints_at(head, HEAD_WORDS)

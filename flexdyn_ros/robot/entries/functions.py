@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import numba
 import numpy as np
 
+from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers, partial
 from flexdyn_ros.robot.analysis.partial import warn_of_unknown_efforts
@@ -274,7 +274,7 @@ class EntryFunctions(FamilyFunctions):
 
     def takes_lanes(self, name: str) -> bool:
         """Whether batches go on lanes, by the C function of that name."""
-        return name in self.table and not numba.config.DISABLE_JIT
+        return name in self.table and not is_interpreted()
 
     def refuse_efforts(
         self,

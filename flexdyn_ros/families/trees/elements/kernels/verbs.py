@@ -11,8 +11,7 @@ from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
-from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
@@ -369,7 +368,7 @@ def forward(head, work, q, v, tau, wrenches, a):
     return call_forward(inner_function(header, table.FORWARD), arguments)
 
 
-@direct_entry("int64(int64, float64[::1], float64[::1], float64[::1], float64[::1])")
+@entry("int64(int64, float64[::1], float64[::1], float64[::1], float64[::1])")
 def forward_dynamics_one(head, q, v, tau, a):
     """a (nv,) of one state without wrenches, by the functions of a step of no length."""
     words = ints_at(head, HEAD_WORDS)

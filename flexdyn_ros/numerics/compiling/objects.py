@@ -1,0 +1,87 @@
+"""Compiled code as it is kept: object files, which a process loads without Numba.
+
+Numba's code is text for LLVM. Of that text all but the one function that is called becomes internal, so that
+LLVM sees which calls cannot fail and drops what handles failures; what is left needs only the C library.
+Code that needs more (it raises, it allocates arrays) is not kept so: Numba keeps it (numba_cache.py).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from llvmlite import binding as llvm
+
+__all__ = ["load", "machine", "object_code"]
+
+#: functions of the C library that compiled code calls
+_LIBRARY = frozenset(
+    name
+    for names in (
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs",
+        "floor fma fmax fmin fmod frexp hypot ldexp lgamma log log10 log1p log2 nearbyint pow rint round sin",
+        "sincos sinh sqrt tan tanh tgamma trunc memcpy memmove memset",
+    )
+    for name in names.split()
+)
+
+
+@cache
+def machine() -> str:
+    """What this processor can do, in LLVM's words; code is for that."""
+    features = sorted(
+        f"{'+' if is_there else '-'}{name}" for name, is_there in llvm.get_host_cpu_features().items()
+    )
+    return " ".join((llvm.get_process_triple(), llvm.get_host_cpu_name(), *features))
+
+
+@cache
+def _target() -> Any:
+    """The machine that code is made for."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+@cache
+def _engine() -> Any:
+    """What links object code into this process."""
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target())
+
+
+def object_code(text: str, function: str, symbol: str) -> bytes | None:
+    """Object code of a function in LLVM's text, under another name; None if it needs more than the C library.
+
+    Passes of LLVM find that calls always return success, and drop what follows failures: no arithmetic.
+    """
+    module = llvm.parse_assembly(text)
+    for one in (*module.functions, *module.global_variables):
+        if not one.is_declaration and one.name != function:
+            one.linkage = "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_ipsccp_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(_target(), llvm.PipelineTuningOptions(speed_level=3)))
+    outside = {f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")}
+    if outside - _LIBRARY or any(variable.is_declaration for variable in module.global_variables):
+        return None
+    module.get_function(function).name = symbol
+    code: bytes = _target().emit_object(module)
+    return code
+
+
+def load(code: bytes, symbol: str) -> int:
+    """Address of a function of object code, which stays in this process."""
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address: int = engine.get_function_address(symbol)
+    return address
