@@ -194,7 +194,7 @@ from flexdyn_ros.numerics.compiling.warmup_names import entries_of, names_of
 for name in sorted(names_of(["all"])):
     module, _, function = name.rpartition(".")
     entry = entries_of(importlib.import_module(module))[function]
-    for compiled in (entry, getattr(getattr(entry, "bound", None), "over_block", entry)):
+    for compiled in (entry, entry.bound.over_block if hasattr(entry, "bound") else entry):
         print(name, fingerprint(compiled.function))
 """
     kept = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}

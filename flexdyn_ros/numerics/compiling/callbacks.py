@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .cache import compiling, keep, kept, place_of
@@ -128,7 +129,8 @@ def parts_of(signature: str) -> tuple[str, list[str]]:
     return found[1], re.findall(r"\w+(?:\[[^]]*\])?", found[2])
 
 
-def _c_type(signature: str):
+@cache
+def _c_type(signature: str) -> Any:
     result, arguments = parts_of(signature)
     return ctypes.CFUNCTYPE(_C_TYPES[result], *(_C_TYPES[x] for x in arguments))
 
@@ -139,14 +141,13 @@ def caller(signature: str):
     Interpreted, it does the same through ctypes; where kernels see other memory than that at addresses, it
     calls the Python function behind the address.
     """
-    c_type = _c_type(signature)
-    plain = [float if kind == "float64" else int for kind in parts_of(signature)[1]]
 
     def call(address, arguments):
         seen = memory_seen()
         if seen is not None:
             return (seen.function(int(address)) or _by_address[int(address)])(*arguments)
-        return c_type(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
+        plain = (float if kind == "float64" else int for kind in parts_of(signature)[1])
+        return _c_type(signature)(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
 
     when_compiling(lambda: _teach_call(call, signature))
     return call

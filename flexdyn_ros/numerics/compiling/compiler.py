@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any
 
 from .cache import compiling
-from .direct import Bound, has_way, is_direct
+from .direct import Bound, is_direct
 from .sources import add_home
 from .teaching import apart, inlined, inner, is_interpreted, kernel, leaf, one_at_a_time, teach_numba
 
@@ -29,10 +29,13 @@ class Entry:
         self.function, self.signature = function, signature
         self._called: Callable | None = None
         self._is_apart, self._options = nogil, options
-        if has_way(signature):
-            self.bound = Bound(function, signature, nogil, options)
-            # what keeps compiled code tells functions by where they are found, else by all they refer to
-            function.__qualname__ = f"{function.__name__}.function"
+        # what keeps compiled code tells functions by where they are found, else by all they refer to
+        function.__qualname__ = f"{function.__name__}.function"
+
+    @cached_property
+    def bound(self) -> Bound:
+        """It as a function of Python; ValueError where there is no way for its arguments."""
+        return Bound(self.function, self.signature, self._is_apart, self._options)
 
     def load(self) -> Callable:
         """The compiled function, made or read from the cache if need be."""

@@ -25,7 +25,7 @@ from .callbacks import Callback, address_of, callback, caller, parts_of
 from .memory import ints_at
 from .teaching import inlined, kernel, when_compiling
 
-__all__ = ["Bound", "has_way", "is_direct"]
+__all__ = ["Bound", "is_direct"]
 
 #: words of the memory of an entry: its address, how many arguments it takes, what its result is, whether
 #: other threads may run meanwhile, and the kind of each argument
@@ -34,7 +34,7 @@ _ENTRY, _COUNT, _RESULT, _APART, _KINDS, _WORDS = 0, 1, 2, 3, 4, 20
 _MOST = _WORDS - _KINDS
 #: kinds of arguments: numbers, then arrays in C order by the type of their numbers and their dimensions
 _INTEGER, _NUMBER, _ARRAYS, _DEEPEST = 0, 1, 2, 4
-_DTYPES = ("float64", "int64", "boolean", "float32")
+_DTYPES = ("float64", "int64", "boolean", "float32", "uint8", "uint16")
 #: words of the block that a call is made with: a number, or an address and the lengths, for each argument
 _BLOCK = _MOST * (1 + _DEEPEST)
 #: what the C function is told of this process
@@ -70,10 +70,11 @@ def _size(kind: int) -> int:
 
 
 def _kinds(signature: str) -> tuple[int, ...] | None:
-    """Kinds of the result and of the arguments; None where one of them has no way."""
+    """Kinds of the result and of the arguments; None where one of them has no way. What returns nothing
+    returns 0."""
     result, arguments = parts_of(signature)
-    kinds = tuple(map(_kind, (result, *arguments)))
-    fits = None not in kinds and result in ("int64", "float64") and 1 <= len(arguments) <= _MOST
+    kinds = tuple(map(_kind, ("int64" if result == "void" else result, *arguments)))
+    fits = None not in kinds and kinds[0] in (_INTEGER, _NUMBER) and 1 <= len(arguments) <= _MOST
     return kinds if fits else None  # type: ignore[return-value]
 
 
@@ -161,23 +162,22 @@ def _taking(signature: str) -> Callable:
 
 
 def _over_block(function: Callable, signature: str) -> Callable:
-    """The function as one of the address of a block."""
-    direct = _unpacking(inlined(function), _taking(signature), len(parts_of(signature)[1]))
+    """The function as one of the address of a block.
+
+    Numba writes no function into its caller that is called with *t, so that the text of this one is made for
+    the arguments.
+    """
+    result, arguments = parts_of(signature)
+    names = ", ".join(f"a{i}" for i in range(len(arguments)))
+    called = f"called({names})\n  return 0" if result == "void" else f"return called({names})"
+    text = (
+        f"def make(called, take):\n def direct(block):\n  {names}, = take(block)\n  {called}\n return direct"
+    )
+    made: dict[str, Any] = {}
+    exec(compile(text, function.__code__.co_filename, "exec"), made)
+    direct: Callable = made["make"](inlined(function), _taking(signature))
     direct.__module__, direct.__name__ = function.__module__, function.__name__
     direct.__qualname__ = f"{function.__qualname__} of a block"
-    return direct
-
-
-def _unpacking(called: Callable, take: Callable, count: int) -> Callable:
-    """A function of a block that calls `called` with what it takes from it.
-
-    Numba writes no function into its caller that is called with *t, so that its text is made for the count.
-    """
-    names = ", ".join(f"a{i}" for i in range(count))
-    text = f"def make(called, take):\n def direct(block):\n  {names}, = take(block)\n"
-    made: dict[str, Any] = {}
-    exec(f"{text}  return called({names})\n return direct", made)
-    direct: Callable = made["make"](called, take)
     return direct
 
 
@@ -309,7 +309,7 @@ def _interface() -> list[int]:
         [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in each]
         for each in (functions, locks)
     )
-    dtypes = [_about(np.dtype(kind)) for kind in (np.float64, np.int64, np.bool_, np.float32)]
+    dtypes = [_about(np.dtype("bool" if kind == "boolean" else kind)) for kind in _DTYPES]
     types = [id(int), id(float), id(np.float64), id(np.ndarray)]
     return [*types, *addresses, id(TypeError), *threads, *dtypes]
 
@@ -329,7 +329,7 @@ class Bound:
         if kinds is None:
             raise ValueError(f"signature {signature!r}, expected numbers and arrays that there is a way for")
         self._kinds, self._is_apart, self._name = kinds, is_apart, function.__name__
-        result = parts_of(signature)[0]
+        result = "float64" if kinds[0] == _NUMBER else "int64"
         self.over_block = Callback(_over_block(function, signature), f"{result}(int64)", **options)
 
     def load(self) -> Callable[..., Any]:
@@ -347,9 +347,3 @@ class Bound:
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         made: Callable[..., Any] = make(ctypes.addressof(definition), memory, None)
         return made
-
-
-@cache
-def has_way(signature: str) -> bool:
-    """Whether there is a way for arguments of these types."""
-    return _kinds(signature) is not None

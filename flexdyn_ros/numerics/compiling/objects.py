@@ -24,6 +24,8 @@ _LIBRARY = frozenset(
     )
     for name in names.split()
 )
+#: what Numba's arrays are freed with, and what allocates them
+_DESTRUCTOR, _ALLOCATORS = "NRT_MemInfo_call_dtor", ("NRT_Allocate", "NRT_MemInfo_alloc", "NRT_MemInfo_new")
 
 
 @cache
@@ -59,9 +61,13 @@ def _engine() -> Any:
 def object_code(text: str, function: str, symbol: str) -> bytes | None:
     """Object code of a function in LLVM's text, under another name; None if it needs more than the C library.
 
-    Passes of LLVM find that calls always return success, and drop what follows failures: no arithmetic.
+    Passes of LLVM find that calls always return success, and drop what follows failures; they touch no
+    arithmetic. A llvmlite that has not these passes (before 0.44) makes none.
     """
+    if not hasattr(llvm, "create_new_module_pass_manager"):
+        return None
     module = llvm.parse_assembly(text)
+    _drop_destructor(module)
     for one in (*module.functions, *module.global_variables):
         if not one.is_declaration and one.name != function:
             one.linkage = "internal"
@@ -76,6 +82,15 @@ def object_code(text: str, function: str, symbol: str) -> bytes | None:
     module.get_function(function).name = symbol
     code: bytes = _target().emit_object(module)
     return code
+
+
+def _drop_destructor(module: Any) -> None:
+    """Say that nothing frees arrays, in a module that allocates none: all that it sees lies at addresses."""
+    declared = {f.name: f for f in module.functions if f.is_declaration}
+    if _DESTRUCTOR in declared and not any(name.startswith(_ALLOCATORS) for name in declared):
+        kind = str(declared[_DESTRUCTOR]).partition("(")[2].split()[0].strip("),")
+        text = f"define void @{_DESTRUCTOR}({kind} %array) {{\n  unreachable\n}}\n"
+        module.link_in(llvm.parse_assembly(text))
 
 
 def load(code: bytes, symbol: str) -> int:

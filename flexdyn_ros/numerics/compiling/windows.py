@@ -6,9 +6,9 @@ tables of short rows spend a quarter of their time on.
 
 from __future__ import annotations
 
-from .teaching import when_compiling
+from .teaching import leaf, when_compiling
 
-__all__ = ["array_at", "shaped", "tail", "window"]
+__all__ = ["array_at", "copy", "shaped", "tail", "window"]
 
 
 def array_at(context, builder, kind, data, *lengths):
@@ -47,6 +47,14 @@ def shaped(array, lengths):
     Numba's own code of `reshape` may raise, and calls what only Numba has.
     """
     return array.reshape(lengths)
+
+
+@leaf
+def copy(out, source):
+    """Write the numbers of an array (n,) to another: assigned to a slice, their lengths would be compared, in
+    code that raises."""
+    for i in range(out.shape[0]):
+        out[i] = source[i]
 
 
 @when_compiling

@@ -10,7 +10,7 @@ from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import shaped
+from flexdyn_ros.numerics.compiling.windows import copy, shaped, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
 from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, SLOPES, call_balance, call_observe
@@ -151,8 +151,8 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     solve_rows(M, nv, tangents_of(floats), width)
     for i in range(nv):
         row = floats[size * i : size * (i + 1)]
-        B[nv + i] = row[0:nv]
-        lower[i] = row[nv : 3 * nv]
+        copy(B[nv + i], window(row, 0, nv))
+        copy(lower[i], window(row, nv, 2 * nv))
     add_turns(twists, v, A)
     return at.OK
 

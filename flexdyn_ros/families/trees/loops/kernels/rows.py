@@ -33,7 +33,7 @@ from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import shaped, window
+from flexdyn_ros.numerics.compiling.windows import copy, shaped, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
@@ -273,8 +273,13 @@ def see_many(robot, work, room, q, v, found, J, lines, motions):
     data = room_at(loops_header(robot), address_of(room))
     for s in range(q.shape[0]):
         see_loops(robot, address_of(work), q[s], v[s], address_of(room), 1)
-        found[0, s], found[1, s], found[2, s] = data.phi, data.rate, data.bias
-        J[s], lines[s], motions[s] = data.J, data.lines, data.motions
+        copy(found[0, s], data.phi)
+        copy(found[1, s], data.rate)
+        copy(found[2, s], data.bias)
+        for i in range(data.J.shape[0]):
+            copy(J[s, i], data.J[i])
+            copy(lines[s, i], data.lines[i])
+        copy(motions[s], data.motions)
     return 0
 
 

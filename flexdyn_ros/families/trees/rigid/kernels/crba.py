@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
-from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, pick, store3, symmetric, turn, unturn
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from .aba import rotate_symmetric
@@ -134,12 +134,6 @@ def project_column(model, data, b, column, ratio, own_part, M):
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)
         mx, my, mz = mx + ux, my + uy, mz + uz
         j = model.parent[j]
-
-
-@leaf
-def pick(c, x, y, z):
-    """Number c of three: an index into a tuple may raise."""
-    return x if c == 0 else y if c == 1 else z
 
 
 @kernel(fastmath=FAST, forceinline=True)
