@@ -18,6 +18,8 @@ TESTS = Path(__file__).parents[1]
 VERBS = """
 import hashlib, sys
 import numpy as np
+import flexdyn_ros
+from flexdyn_ros.simulation import Stepper
 from verb_cases import Case
 case = Case(sys.argv[1])
 r, (q, v, a, tau, wrenches) = case.robot, case.state
@@ -27,14 +29,11 @@ for name, (verb, shape) in case.verbs().items():
     found[name + " of a batch"] = verb(*case.batch)
 if r.parameters:
     found["regressor"] = r.regressor(q, v, a).Y
-rest = r.neutral()
-for method in ("rosenbrock", "rk45") if r.kind != "platform" else ("staggered",):
-    run = r.simulate(q0=rest, duration=0.02, method=method, dt=0.001 if method != "rk45" else None)
-    found[method] = run.q
-stepper = r.stepper(dt=0.001)
-stepper.reset(rest)
-stepper.step(np.zeros(r.nu))
-found["stepper"] = stepper.q
+for dt in (None, 0.001):
+    found[f"run by {dt}"] = flexdyn_ros.simulate(r, 0.02, dt=dt).q
+stepper = Stepper(r)
+stepper.advance(3)
+found["steps"] = stepper.q
 for name, numbers in found.items():
     print(name, hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest())
 print("numba" in sys.modules)

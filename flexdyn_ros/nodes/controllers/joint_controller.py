@@ -333,7 +333,7 @@ class JointController(Controller):
             shaper = self._law.shaper(reference(path.end)[0])
             if shaper is not None:
                 self._timeline.memory = shaper.length
-                self._reference = shaped(self._timeline, (shaper,))
+                self._reference = shaped(self._timeline, shaper)
         self._timeline.follow(self._now, reference)
         self._busy_until = path.end + self._timeline.memory
 
