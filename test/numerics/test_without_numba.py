@@ -41,7 +41,7 @@ print("numba" in sys.modules)
 
 
 def run(program, *arguments, **settings):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]), **settings}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])} | settings
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program, *arguments],
         env=environment, capture_output=True, text=True, timeout=900, check=False,
@@ -175,3 +175,27 @@ define i64 @f(i64 %x) {
 """
     assert objects.object_code(unknown, "f", "g") is None
     assert objects.object_code(unknown.replace("numba_something", "lgamma"), "f", "g") is not None
+
+
+def test_functions_of_users_that_numba_compiles_may_call_kernels(tmp_path):
+    """Numba's entry point for extensions has it told of them, whatever was imported first."""
+    import tomllib
+
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["project"]
+    told = project["entry-points"]["numba_extensions"]
+    info = tmp_path / "told-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: told\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[numba_extensions]\ninit = {told['init']}\n")
+    program = """
+from flexdyn_ros.numerics.algebra.trigonometry import sincos
+import numba
+
+@numba.njit
+def mine(x):
+    return sincos(x)[0]
+
+print(mine(0.5))
+"""
+    path = os.pathsep.join([str(TESTS.parent), str(tmp_path)])
+    assert float(run(program, PYTHONPATH=path)[-1]) == pytest.approx(np.sin(0.5), rel=1e-15)
