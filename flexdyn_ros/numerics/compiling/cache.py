@@ -16,13 +16,13 @@ import hashlib
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import Timer
 from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING
 
 from flexdyn_ros.ownership import own_folder, stranger_among
 from flexdyn_ros.writing import write_bytes
@@ -30,6 +30,9 @@ from flexdyn_ros.writing import write_bytes
 from .fingerprint import fingerprint
 from .objects import machine
 from .sources import holds_kernels, source_key
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 __all__ = ["cache_folder", "compiling", "folder_of", "keep", "kept", "place_of"]
 
@@ -152,8 +155,10 @@ def kept(path: Path) -> bytes | None:
 
 
 @cache
-def _passing_folder() -> tempfile.TemporaryDirectory:
+def _passing_folder() -> TemporaryDirectory:
     """A folder that ends with this process."""
+    import tempfile
+
     return tempfile.TemporaryDirectory(prefix="flexdyn-kernels-")
 
 
