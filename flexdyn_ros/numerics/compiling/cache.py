@@ -28,13 +28,13 @@ from flexdyn_ros.ownership import own_folder, stranger_among
 from flexdyn_ros.writing import write_bytes
 
 from .fingerprint import fingerprint
-from .objects import machine
+from .objects import machine, machines
 from .sources import holds_kernels, source_key
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-__all__ = ["cache_folder", "compiling", "folder_of", "keep", "kept", "place_of"]
+__all__ = ["cache_folder", "compiling", "folder_of", "found", "keep", "kept", "place_of"]
 
 #: bytes of the hash that ends a file
 _HASH = 32
@@ -128,13 +128,33 @@ def folder_of(function: Callable) -> str:
     return _passing_folder().name
 
 
-def place_of(function: Callable, signature: str, options: dict) -> tuple[Path, str]:
-    """File of the object code of a function, and the name that it has there: of all that it depends on."""
+def place_of(function: Callable, signature: str, options: dict, processor: str = "") -> tuple[Path, str]:
+    """File of the object code of a function, and the name that it has there: of all that it depends on, the
+    processor too, which is this one unless another is given."""
     folder, name = folder_of(function), function.__name__
     chosen = sorted((key, sorted(x) if isinstance(x, set) else x) for key, x in options.items())
     said = (os.path.basename(folder), name, signature, chosen, fingerprint(function))
-    key = hashlib.sha256(repr((said, machine())).encode()).hexdigest()[:24]
+    key = hashlib.sha256(repr((said, processor or machine())).encode()).hexdigest()[:24]
     return Path(folder) / f"{name}-{key}.o", f"flexdyn_{name}_{key}"
+
+
+def found(function: Callable, signature: str, options: dict) -> tuple[bytes, str] | None:
+    """Object code of a function, and its name there: as it was compiled here, or came with the package."""
+    place, symbol = place_of(function, signature, options)
+    if (code := kept(place)) is not None:
+        return code, symbol
+    if _delivered().is_dir():
+        for processor in machines():
+            place, symbol = place_of(function, signature, options, processor)
+            if (code := kept(_delivered() / place.parent.name / place.name)) is not None:
+                return code, symbol
+    return None
+
+
+@cache
+def _delivered() -> Path:
+    """What a wheel has that was built with FLEXDYN_KERNELS (setup.py)."""
+    return Path(__file__).parents[2] / "compiled"
 
 
 def keep(path: Path, code: bytes) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from .cache import compiling, keep, kept, place_of
+from .cache import compiling, found, keep, place_of
 from .memory import memory_seen
 from .objects import load, object_code
 from .sources import add_home
@@ -57,12 +57,11 @@ class Callback:
         return ctypes.cast(function, ctypes.c_void_p).value or 0
 
     def _loaded(self) -> int:
-        place, symbol = place_of(self.function, self.signature, self._options)
-        code = kept(place)
+        code = found(self.function, self.signature, self._options)
         if code is None:
             with compiling(self.function):
-                return self._compile(place, symbol)
-        return load(code, symbol)
+                return self._compile(*place_of(self.function, self.signature, self._options))
+        return load(*code)
 
     def _compile(self, place: Any, symbol: str) -> int:
         """The address of what Numba compiles: as object code, which is kept; else Numba keeps its own."""

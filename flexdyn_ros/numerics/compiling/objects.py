@@ -7,12 +7,13 @@ Code that needs more (it raises, it allocates arrays) is not kept so: Numba keep
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
 from llvmlite import binding as llvm
 
-__all__ = ["load", "machine", "object_code"]
+__all__ = ["LEVELS", "can", "load", "machine", "machines", "object_code"]
 
 #: functions of the C library that compiled code calls
 _LIBRARY = frozenset(
@@ -28,13 +29,40 @@ _LIBRARY = frozenset(
 _DESTRUCTOR, _ALLOCATORS = "NRT_MemInfo_call_dtor", ("NRT_Allocate", "NRT_MemInfo_alloc", "NRT_MemInfo_new")
 
 
+#: levels of x86-64 that code of wheels may be for, and what a processor needs for it
+LEVELS = {"x86-64-v3": "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"}
+
+
+@cache
+def _features() -> frozenset[str]:
+    """What code may use, as +NAME and -NAME: of this processor, or as Numba is told."""
+    told = os.environ.get("NUMBA_CPU_FEATURES")
+    return frozenset((llvm.get_host_cpu_features().flatten() if told is None else told).split(","))
+
+
+def can(feature: str) -> bool:
+    """Whether code may use what LLVM calls by that name: "avx512f"."""
+    return f"+{feature}" in _features()
+
+
+def _processor() -> str:
+    return os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+
+
 @cache
 def machine() -> str:
-    """What this processor can do, in LLVM's words; code is for that."""
-    features = sorted(
-        f"{'+' if is_there else '-'}{name}" for name, is_there in llvm.get_host_cpu_features().items()
-    )
-    return " ".join((llvm.get_process_triple(), llvm.get_host_cpu_name(), *features))
+    """What code is made for, in LLVM's words: this processor, or what Numba is told (NUMBA_CPU_NAME)."""
+    return " ".join((llvm.get_process_triple(), _processor(), *sorted(_features())))
+
+
+@cache
+def machines() -> tuple[str, ...]:
+    """What code may be for to run here: `machine`, then levels that this processor has. Those of AVX-512 need
+    code of their own: their vectors are longer."""
+    triple = llvm.get_process_triple()
+    levels = {name: needs.split(",") for name, needs in LEVELS.items() if triple.startswith("x86_64")}
+    fitting = [name for name, needs in levels.items() if _features().issuperset(needs) and not can("avx512f")]
+    return machine(), *(" ".join((triple, name, *sorted(levels[name]))) for name in fitting)
 
 
 @cache
@@ -43,8 +71,8 @@ def _target() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=_processor(),
+        features=",".join(sorted(_features())),
         opt=3,
         reloc="default",
         codemodel="jitdefault",

@@ -11,13 +11,13 @@ Interpreted kernels never meet them.
 
 from __future__ import annotations
 
-from llvmlite.binding import get_host_cpu_features
+from flexdyn_ros.numerics.compiling.objects import can
 
 __all__ = ["ALIGNMENT", "DIRECTIONS", "LANES", "element", "with_element"]
 
 #: samples that one pass over Lanes works on: a vector of AVX-512; half of it where there is none, since
 #: kernels then have enough registers and their memory fits in the nearest cache
-LANES = 8 if get_host_cpu_features().get("avx512f") else 4
+LANES = 8 if can("avx512f") else 4
 #: directions that one pass over Tangents differentiates in: with the value three vectors of eight
 DIRECTIONS = 23
 #: bytes: the size of such a vector
