@@ -157,6 +157,27 @@ def test_code_that_raises_or_allocates_is_kept_by_numba():
         assert cache.kept(place) is None
 
 
+EVERY = """
+import importlib
+from flexdyn_ros.numerics.compiling.cache import found
+from flexdyn_ros.numerics.compiling.warmup_names import entries_of, names_of
+for name in names_of(["common"]):
+    module, _, function = name.rpartition(".")
+    one = entries_of(importlib.import_module(module))[function]
+    behind = one.bound.over_block if hasattr(one, "bound") else one
+    if found(behind.function, behind.signature, behind._options) is None:
+        one.load()
+        assert found(behind.function, behind.signature, behind._options) is not None, name
+    print(name)
+"""
+
+
+def test_no_kernel_of_ours_needs_more_than_the_c_library():
+    """So none of them allocates, raises or calls back into Numba: such code is no object code. Those that few
+    people call are compiled alone (test_alone.py), which asks the same."""
+    assert len(run(EVERY)) > 200
+
+
 def test_object_code_needs_the_c_library_alone():
     def tangent(x):
         return np.tan(x) + np.exp(x)
