@@ -56,7 +56,8 @@ def manifest(folder):
 
 
 def test_versions_agree():
-    stated = {folder: manifest(folder).findtext("version") for folder in (".", "flexdyn_interfaces", "examples/cpp")}
+    folders = (".", "flexdyn_interfaces", "examples/cpp")
+    stated = {folder: manifest(folder).findtext("version") for folder in folders}
     stated["pyproject.toml"] = PROJECT["version"]
     stated["flexdyn_ros"] = flexdyn_ros.__version__
     stated["CITATION.cff"] = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
