@@ -222,6 +222,12 @@ class FusedHydraulics:
         return unpacked(rows)
 
     @property
+    def lines(self) -> np.ndarray:
+        """Rows (supplies, k) of the states of shared supplies, live; columns as SUPPLY_STATE of
+        kernels/supplies.py."""
+        return self._kept.supplies(self._memory)
+
+    @property
     def faults(self) -> int:
         """Cylinders whose state would not have been finite, since they were filled."""
         return int(self._memory[cylinder.FAULTS])
