@@ -1,4 +1,4 @@
-"""Cylinders with oil of trees in C, CasADi and FMUs: the implicit steps of `Stepper`, and the motion itself."""
+"""Cylinders with oil of trees in C, CasADi and FMUs: implicit steps of `Stepper`, and the motion itself."""
 
 import ctypes
 
@@ -164,7 +164,7 @@ def test_fmus_open_valves(name, tmp_path):
 
 def test_what_is_not_exported_is_told_by_name(tmp_path):
     supply = _PUMP.format("") + '<accumulator volume="1e-3" precharge="9e6"/>'
-    with pytest.raises(UnsupportedError, match="supply 'oil' .* <accumulator>"):
+    with pytest.raises(UnsupportedError, match=r"supply 'oil' .* <accumulator>"):
         export.c(flexdyn_ros.load(hanging(in_supply=supply)), tmp_path, ["hydraulic_step"])
     with pytest.raises(UnknownNameError, match="rosenbrock"):
         export.c(flexdyn_ros.load(HANGING), tmp_path, ["hydraulic_step"], method="staggered")

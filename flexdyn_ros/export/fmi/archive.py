@@ -197,7 +197,7 @@ def _takes_both(made: Program) -> bool:
 
 def _beside_valves(robot: Robot, made: Program) -> str:
     """Functions with efforts and openings in one array, in the order of the efforts."""
-    assert robot.motion is not None and robot.hydraulics is not None
+    assert robot.hydraulics is not None
     of_oil = [robot.effort_names.index(name) for name in robot.hydraulics.names]
     words = {"name": made.name, "n": len(of_oil), "table": _table("int of_oil", of_oil)}
     has_events = "oil_event_indicators" in made.functions
@@ -212,7 +212,8 @@ static void take_openings(const double *tau, double *valves)
         valves[i] = tau[of_oil[i]];
     }}
 }}
-static int take_step(double *q, double *v, double *z, const double *tau, const double *p, double h, double *work)
+static int take_step(double *q, double *v, double *z, const double *tau, const double *p, double h,
+                     double *work)
 {{
     double valves[{n}];
     take_openings(tau, valves);
@@ -236,8 +237,8 @@ static int find_rates(const double *q, const double *v, const double *z, const d
     return {name}_forward_dynamics(q, v, all, p, dv, work) || {name}_oil_rates(q, v, z, valves, p, dz, work);
 }}
 """
-_EVENTS_BESIDE_VALVES = """static int find_indicators(const double *q, const double *v, const double *z, const double *tau,
-                           const double *p, double *e, double *work)
+_EVENTS_BESIDE_VALVES = """static int find_indicators(const double *q, const double *v, const double *z,
+                           const double *tau, const double *p, double *e, double *work)
 {{
     double valves[{n}];
     take_openings(tau, valves);

@@ -35,10 +35,12 @@ def accumulated(S, p):
 
     A gas spring: V_0 (1 - (p_0/p)^(1/k)) above the precharge p_0, nothing below.
     """
-    if S[at.ACCUMULATOR_VOLUME] <= 0.0 or p <= S[at.PRECHARGE]:
+    if S[at.ACCUMULATOR_VOLUME] <= 0.0:
         return 0.0, 0.0
-    left = S[at.ACCUMULATOR_VOLUME] * (S[at.PRECHARGE] / p) ** (1.0 / S[at.ACCUMULATOR_EXPONENT])
-    return S[at.ACCUMULATOR_VOLUME] - left, left / (S[at.ACCUMULATOR_EXPONENT] * p)
+    filled = less(S[at.PRECHARGE], p)
+    share = select(filled, S[at.PRECHARGE] / p, 1.0) ** (1.0 / S[at.ACCUMULATOR_EXPONENT])
+    left = S[at.ACCUMULATOR_VOLUME] * share
+    return S[at.ACCUMULATOR_VOLUME] - left, select(filled, left / (S[at.ACCUMULATOR_EXPONENT] * p), 0.0)
 
 
 @kernel
