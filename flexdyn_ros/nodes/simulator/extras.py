@@ -262,7 +262,7 @@ class OilTopics(Extra):
         try:
             if self._drive is None:
                 raise InputError("parameter hydraulics is 'none': cylinders exert the forces they are told")
-            setpoint = read_command(message, self._ranges)
+            setpoint = read_command(message, self._ranges, partial=True)
         except InputError as error:
             raise simulation.buffer.refuse(error) from None
         simulation.buffer.yield_to_others()

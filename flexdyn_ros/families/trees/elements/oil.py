@@ -130,6 +130,10 @@ class OilMemory(CylinderMemory):
         """See `CylinderMemory`."""
         return self._part(memory, 1).reshape(self._count, cylinder.PARAMETER_COUNT)
 
+    def meanings(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 0)[layout.MEANT * self._count : (layout.MEANT + 1) * self._count]
+
     def supplies(self, memory: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
         return self._part(memory, 4).reshape(self._supplies, supplies.SUPPLY_STATE_COUNT)

@@ -74,6 +74,17 @@ class CylinderMemory(ElementMemory):
     def parameters(self, memory: np.ndarray) -> np.ndarray:
         """View (n, PARAMETER_COUNT) of their parameters."""
 
+    def meanings(self, memory: np.ndarray) -> np.ndarray:
+        """View (n,) of how each command is meant in the mode BY_EACH: VALVE, FORCE_COMMAND of
+        kernels/memory.py.
+
+        Raises
+        ------
+        UnsupportedError
+            For platforms.
+        """
+        raise UnsupportedError("cylinders of a platform are told forces, or openings, all of them")
+
     def supplies(self, memory: np.ndarray) -> np.ndarray:
         """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies (kernels/supplies.py)."""
         return np.zeros((0, SUPPLY_STATE_COUNT))

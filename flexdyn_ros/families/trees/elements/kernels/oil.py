@@ -122,9 +122,11 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     acceleration, command = window(rows, ACCELERATION * n, n), window(rows, COMMAND * n, n)
     meant = window(rows, MEANT * n, n)
     for i in range(n):
-        acceleration[i], command[i], meant[i] = 0.0, effort[int(there[i])], cylinder.VALVE
+        acceleration[i], command[i] = 0.0, effort[int(there[i])]
         if begin[cylinder.MODE] == cylinder.BY_FORCE:
             meant[i] = cylinder.FORCE_COMMAND
+        elif begin[cylinder.MODE] == cylinder.BY_VALVE:
+            meant[i] = cylinder.VALVE
     if begin[cylinder.IS_STAGGERED] == STAGGERED:
         tree = window(memory, FIRST, nq + 2 * nv)
         see_accelerations(robot, work, tree, rows, place, speed, floats_at(a, nv), h)
