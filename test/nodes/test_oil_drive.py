@@ -95,8 +95,8 @@ def test_commands_name_some_of_the_cylinders_and_mean_forces_or_openings():
     with pytest.raises(InputError, match="lacks lift"):
         read_command(HydraulicCommand(names=["second_lift"], values=[0.3]), ranges)
     for names in (["second_lift", "second_lift"], ["lft"]):
+        wrong = HydraulicCommand(names=names, values=[0.1] * len(names))
         with pytest.raises(InputError, match="names has"):
-            wrong = HydraulicCommand(names=names, values=[0.1] * len(names))
             read_command(wrong, ranges, partial=True)
 
 
