@@ -25,7 +25,7 @@ class Environment:
         #: build/ for .venv, build/X.Y for .venv-X.Y
         self.build = root / "build" / venv.name.partition("-")[2]
         self.logs = self.build / "setup"
-        # where kernels are kept; the same rule as in flexdyn_ros/numerics/compiling/cache_folder.py
+        # where kernels are kept; the same rule as in flexdyn_ros/numerics/compiling/cache.py
         chosen = os.environ.get("NUMBA_CACHE_DIR")
         general = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         self.cache = (Path(chosen) / "flexdyn_ros" if chosen else general / "flexdyn_ros/kernels").absolute()

@@ -33,7 +33,7 @@ from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import copy, shaped, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
@@ -135,14 +135,14 @@ def room_at(head, address):
         window(room, 0, n * MOTION),
         window(room, n * MOTION, n * ACCELERATION),
         window(room, first, ROW),
-        window(room, first + ROW, 12 * m).reshape(m, 12),
-        window(room, first + ROW + 12 * m, 12 * nv).reshape(12, nv),
-        window(room, second, nv * nv).reshape(nv, nv),
-        window(room, second + nv * nv, nv * nv).reshape(nv, nv),
-        window(room, third, m * nv).reshape(m, nv),
-        window(room, third + m * nv, m * nv).reshape(m, nv),
-        window(room, squares, m * m).reshape(m, m),
-        window(room, squares + m * m, m * m).reshape(m, m),
+        shaped(window(room, first + ROW, 12 * m), (m, 12)),
+        shaped(window(room, first + ROW + 12 * m, 12 * nv), (12, nv)),
+        shaped(window(room, second, nv * nv), (nv, nv)),
+        shaped(window(room, second + nv * nv, nv * nv), (nv, nv)),
+        shaped(window(room, third, m * nv), (m, nv)),
+        shaped(window(room, third + m * nv, m * nv), (m, nv)),
+        shaped(window(room, squares, m * m), (m, m)),
+        shaped(window(room, squares + m * m, m * m), (m, m)),
         window(room, rows, m),
         window(room, rows + m, m),
         window(room, rows + 2 * m, m),
@@ -273,8 +273,13 @@ def see_many(robot, work, room, q, v, found, J, lines, motions):
     data = room_at(loops_header(robot), address_of(room))
     for s in range(q.shape[0]):
         see_loops(robot, address_of(work), q[s], v[s], address_of(room), 1)
-        found[0, s], found[1, s], found[2, s] = data.phi, data.rate, data.bias
-        J[s], lines[s], motions[s] = data.J, data.lines, data.motions
+        copy(found[0, s], data.phi)
+        copy(found[1, s], data.rate)
+        copy(found[2, s], data.bias)
+        for i in range(data.J.shape[0]):
+            copy(J[s, i], data.J[i])
+            copy(lines[s, i], data.lines[i])
+        copy(motions[s], data.motions)
     return 0
 
 
@@ -352,7 +357,7 @@ def backwards(L, n, x):
 def rows_of_coordinates(data):
     """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
-    return data.W.reshape(nv, m)
+    return shaped(data.W, (nv, m))
 
 
 @kernel(forceinline=True)

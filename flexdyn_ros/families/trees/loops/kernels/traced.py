@@ -18,7 +18,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
@@ -44,8 +44,8 @@ ROUNDS, MU, CLOSINGS = 3, 1e-8, 2
 def iterate(data, n):
     """Solve G lam = c by rounds; G (n, n), c and lam (n,) begin where data.G, data.left and data.lam do."""
     m = data.lam.shape[0]
-    G = window(data.G.reshape(m * m), 0, n * n).reshape(n, n)
-    F = window(data.F.reshape(m * m), 0, n * n).reshape(n, n)
+    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
+    F = shaped(window(shaped(data.F, (m * m,)), 0, n * n), (n, n))
     c, lam, rest = window(data.left, 0, n), window(data.lam, 0, n), window(data.order, 0, n)
     trace = 0.0
     for i in range(n):
@@ -80,7 +80,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     for j in range(nv):
         data.force[j] = trial[j] = efforts[j]
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
-    G = window(data.G.reshape(m * m), 0, n * n).reshape(n, n)
+    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
     for i in range(n):
         r, share = taken[i], shares[i]
         for j in range(nv):
@@ -130,7 +130,7 @@ def push(data, taken, n, held):
     """Write change = M^-1 J' lam (nv,), with J M^-1 J' lam = c in data.left, of coordinates that are not held
     alone; M by its factor."""
     m, nv = data.J.shape
-    G = window(data.G.reshape(m * m), 0, n * n).reshape(n, n)
+    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
     for i in range(n):
         for j in range(nv):
             data.W[i, j] = data.J[taken[i], j] if held[j] == 0 else 0.0
