@@ -22,6 +22,9 @@ class Environment:
         self.root, self.venv, self.home = root, venv, home
         self.python = venv / "bin" / "python"
         self.stamps = venv / "flexdyn"
+        # wheels of ROS 2: those of kilted, or of the distribution that ends the name of the environment
+        distro = next((word for word in venv.name.split("-") if word.isalpha()), "")
+        self.ros_list = f"scripts/requirements-ros{distro and '-'}{distro}.txt"
         #: build/ for .venv, build/X.Y for .venv-X.Y
         self.build = root / "build" / venv.name.partition("-")[2]
         self.logs = self.build / "setup"

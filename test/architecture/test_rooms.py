@@ -26,12 +26,12 @@ PICTURES = {"matplotlib", "mpl_toolkits", "viser", "plotly", "pyvista"}
 #: modules that can listen on the network, and files of ours that use them: the server of the viewer, of which
 #: SECURITY.md tells; names of HTTP answers; a pair of sockets within a process, which signals write to
 LISTENERS = {
-    "aiohttp", "asyncio", "dask", "distributed", "http", "socket", "socketserver", "viser", "websockets",
-    "xmlrpc", "zmq",
+    "aiohttp", "asyncio", "dask", "distributed", "foxglove", "http", "socket", "socketserver", "viser",
+    "websockets", "xmlrpc", "zmq",
 }  # fmt: skip
 #: the cluster of a study, on loopback, too
 LISTENING = {
-    "view/guard.py", "view/visitors.py", "nodes/ros/managed.py", "studies/engine.py",
+    "view/guard.py", "view/visitors.py", "nodes/foxglove.py", "nodes/ros/managed.py", "studies/engine.py",
     "studies/processes/cluster.py", "studies/processes/computing.py",
 }  # fmt: skip
 

@@ -22,8 +22,7 @@ def numbers(text: str | None) -> np.ndarray:
 
 
 def transforms(urdf: str, positions: dict[str, float]) -> dict[str, np.ndarray]:
-    """Pose (4, 4) of every link in the root link, which comes first. positions: of the joints that move [rad
-    or m]."""
+    """Pose (4, 4) of every link in the root link, which comes first, for positions of joints [rad or m]."""
     root = etree.fromstring(urdf.encode())
     above = {joint.find("child").get("link"): joint for joint in root.findall("joint")}
     poses: dict[str, np.ndarray] = {}
