@@ -31,7 +31,7 @@ from flexdyn_ros.multibody.elements.kernels.law import (
 )
 from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
-from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
@@ -176,7 +176,7 @@ def see_all(robot, memory, q, v, room, moves):
     return 0
 
 
-@kernel(forceinline=True)
+@inlined
 def place_frames(robot, work, q, v, moves, data):
     """Write the motions of the frames of all loops and, if `moves`, their accelerations."""
     head, model = loops_header(robot), open_flexible(robot)
@@ -215,7 +215,7 @@ def write_pose(tree, node, placement, motion):
         motion[VELOCITY + k] = 0.0
 
 
-@kernel(forceinline=True)
+@inlined
 def write_rows(robot, work, v, moves, data):
     """Write the rows of all loops, and the velocities of their frames if `moves`."""
     head = loops_header(robot)
@@ -244,7 +244,7 @@ def write_rows(robot, work, v, moves, data):
                     data.J[r, j] += share * data.ends[i, j]
 
 
-@kernel(forceinline=True)
+@inlined
 def move_end(data, loop, k, v):
     """Write the velocities of an end of a loop, from its Jacobian in data.ends."""
     own = window(data.motions, FRAME * (2 * loop + k), FRAME)
@@ -263,19 +263,33 @@ def see_loops(robot, memory, q, v, room, moves):
     _call_see(loops_header(robot)[SEE], arguments)
 
 
-_V, _M, _C = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
+_V = "float64[::1]"
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_M}, {_M}, {_C}, {_C}, {_C}, {_M})", nogil=True)
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V}, {_V}, {_V}, {_V}, {_V})", nogil=True)
 def see_many(robot, work, room, q, v, found, J, lines, motions):
-    """At rows of q (N, nq), v (N, nv): residuals, rates and dJ/dt v in found (3, N, m), J (N, m, nv), lines
-    (N, m, 12), by which rows take the twists of both frames, and motions of the frames (N, n MOTION)."""
-    data = room_at(loops_header(robot), address_of(room))
-    for s in range(q.shape[0]):
-        see_loops(robot, address_of(work), q[s], v[s], address_of(room), 1)
-        found[0, s], found[1, s], found[2, s] = data.phi, data.rate, data.bias
-        J[s], lines[s], motions[s] = data.J, data.lines, data.motions
+    """At states in q (N nq), v (N nv): residuals, rates and dJ/dt v in found (3 N m), J (N m nv), lines
+    (N m 12), by which rows take the twists of both frames, and motions of the frames (N n MOTION)."""
+    head = loops_header(robot)
+    m, nq, nv = head[ROWS], head[views.NQ], head[views.NV]
+    data, count = room_at(head, address_of(room)), q.shape[0] // nq
+    for s in range(count):
+        see_loops(robot, address_of(work), window(q, s * nq, nq), window(v, s * nv, nv), address_of(room), 1)
+        keep(data.phi, s, found)
+        keep(data.rate, count + s, found)
+        keep(data.bias, 2 * count + s, found)
+        keep(data.J.reshape(m * nv), s, J)
+        keep(data.lines.reshape(12 * m), s, lines)
+        keep(data.motions, s, motions)
     return 0
+
+
+@kernel
+def keep(values, s, out):
+    """Write values (n,) as row s of what is in out, flat."""
+    n = values.shape[0]
+    for i in range(n):
+        out[n * s + i] = values[i]
 
 
 # ---- rows that depend on each other ----

@@ -20,7 +20,7 @@ import numpy as np
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import window
@@ -53,7 +53,7 @@ FAR = 7
 NEAR, MOST_ROUNDS, FROZEN, SMALL, CLOSE, RESOLVED, CLOSED = 1e-2, 12, 1e-9, 1e-6, 1e-13, 1e-13, 1e-11
 
 
-@kernel
+@inlined
 def rows_by_size(data, sizes, m, nv):
     """Find independent rows of J, columns divided by the sizes (nv,); how many, first in data.order."""
     for r in range(m):
@@ -65,7 +65,7 @@ def rows_by_size(data, sizes, m, nv):
     return independent_rows(data.G, m, data.F, data.left, data.order)
 
 
-@kernel
+@inlined
 def least_pivot(data, rank):
     """The last pivot of `rows_by_size` relative to the first."""
     if rank == 0:
@@ -115,7 +115,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@kernel
+@inlined
 def push(data, rank, a):
     """Let the `rank` rows that come first in data.order act on a (nv,), with A^-1 J' in their rows of W;
     False if they depend on each other."""
