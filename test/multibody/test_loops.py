@@ -113,6 +113,29 @@ def test_a_mechanism_without_an_actuator_has_no_inverse_dynamics():
         r.inverse_dynamics(q, v, A)
 
 
+def test_linear_equations_under_wrenches_are_slopes_along_closed_motions():
+    """Differences of forward dynamics over states on the loops, which know nothing of multipliers."""
+    r, q, v = w3()
+    wrenches = {"rocker": np.array([0.3, 2.0, -0.4, 7.0, 1.0, -9.0])}
+    tau, rng, h = np.array([1.0, 0.0, 0.0]), np.random.default_rng(5), 1e-5
+    A, B = r.linearize(q, v, tau, wrenches)
+    assert np.abs(A - r.linearize(q, v, tau).A).max() > 1.0
+    for dq, dv in rng.uniform(-1.0, 1.0, (4, 2, 3)):
+        ends = [r.project(q + s * h * dq, v + s * h * dv) for s in (1.0, -1.0)]
+        move = (np.concatenate(ends[0]) - np.concatenate(ends[1])) / (2.0 * h)
+        slope = np.subtract(*(r.forward_dynamics(*end, tau, wrenches) for end in ends)) / (2.0 * h)
+        np.testing.assert_allclose(A[3:] @ move, slope, atol=1e-6 * np.abs(A).max())
+    slopes = [
+        r.forward_dynamics(q, v, tau + e, wrenches) - r.forward_dynamics(q, v, tau, wrenches)
+        for e in np.eye(3)
+    ]
+    np.testing.assert_allclose(B[3:], np.transpose(slopes), atol=1e-9)
+    # batches: a wrench for each state
+    many = {"rocker": np.stack([wrenches["rocker"], np.zeros(6)])}
+    both = r.linearize(np.tile(q, (2, 1)), np.tile(v, (2, 1)), np.tile(tau, (2, 1)), many)
+    np.testing.assert_allclose(both.A, [A, r.linearize(q, v, tau).A], rtol=1e-12, atol=1e-12)
+
+
 def test_the_linear_equations_are_those_of_the_worked_example():
     """W9, and B by differences, in which forward dynamics is linear."""
     loop = machines.FOUR_BAR_LOOP.replace("revolute", "point_on_line")

@@ -40,7 +40,6 @@ REFUSED = {
 USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
     "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
-    "linearize under wrenches": lambda r: r.linearize(*_STATE, wrenches={"rocker": np.zeros(6)}),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
     "events of radau": lambda r: flexdyn_ros.simulate(r, 0.01, method="radau", events=[lambda t, q, v: q[0]]),

@@ -39,19 +39,15 @@ class Vicinity:
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
-        UnsupportedError
-            With wrenches.
         """
-        if wrenches:
-            raise self.closing.unsupported("linearize(wrenches=...)")
         f = self.closing.functions
         locked = chosen_coordinates(lock, f.coordinates, "lock")
         held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
-        rows, found = self.forces.solve(q, v, tau, None, held, OPEN)
+        rows, found = self.forces.solve(q, v, tau, wrenches, held, OPEN)
         state = {name: rows.take(name) for name in ("q", "v", "tau")}
-        motion = {name: (x, x.shape[1]) for name, x in state.items()}
-        a = np.where(np.isfinite(found.a), found.a, 0.0)
-        slopes = self.closing.open.functions.slopes_rows(Rows({**motion, "a": (a, f.nv)}), None)
+        motion = {**state, "a": np.where(np.isfinite(found.a), found.a, 0.0)}
+        given = {name: (x.reshape(*rows.shape, x.shape[1]), x.shape[1]) for name, x in motion.items()}
+        slopes = self.closing.open.functions.slopes_rows(rows_with_wrenches(wrenches, **given), wrenches)
         A, B = linearized(self.closing, state, found, locked, slopes)
         kept = np.flatnonzero(np.tile(~locked, 2))
         A, B = A[:, kept[:, None], kept], B[:, kept]
