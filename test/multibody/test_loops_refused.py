@@ -48,8 +48,6 @@ USES = {
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
     "specialized": export.specialized,
     "JAX": bridges.jax_functions,
-    "pd": lambda r: control.pd(r, machines.Q, 1.0, 1.0),
-    "computed_torque": lambda r: control.computed_torque(r, machines.Q, 1.0),
     "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
     "closed_loop_modes": lambda r: control.closed_loop_modes(r, machines.Q, 1.0, 1.0),
     "sampled_growth": lambda r: control.sampled_growth(r, machines.Q, 1.0, 1.0, 1e-3),
@@ -84,6 +82,13 @@ def test_methods_that_would_ignore_loops_refuse_them(robot, name):
 def test_uses_that_would_ignore_loops_refuse_them(robot, name):
     with pytest.raises(UnsupportedError, match=NAMED):
         USES[name](robot)
+
+
+@pytest.mark.parametrize("law", [control.pd, control.computed_torque])
+def test_control_laws_refuse_loops_on_cylinders(law):
+    robot = flexdyn_ros.load("excavator")
+    with pytest.raises(UnsupportedError, match=r"has loops \('bucket_pin'\): .* on cylinders|by cylinders"):
+        law(robot, robot.neutral(), 1.0, 1.0)
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
