@@ -113,6 +113,30 @@ def test_a_mechanism_without_an_actuator_has_no_inverse_dynamics():
         r.inverse_dynamics(q, v, A)
 
 
+@pytest.mark.parametrize("name", ["four_bar", "delta"])
+def test_derivatives_of_inverse_dynamics_undo_those_of_forward_dynamics(name):
+    """tau(q, v, a(q, v, u)) = u: chain rule, with the derivatives of `forward_dynamics` by tangents."""
+    r = machines.four_bar() if name == "four_bar" else flexdyn_ros.load(name)
+    driven = np.array([c.actuated for c in r.coordinates])
+    rng = np.random.default_rng(4)
+    frame = "rocker" if name == "four_bar" else r.frame_names[-1]
+    q, v = r.project(r.integrate(r.neutral(), rng.uniform(-0.1, 0.1, r.nv), 1.0), rng.uniform(-1, 1, r.nv))
+    tau = np.where(driven, rng.uniform(-1.0, 1.0, r.nv), 0.0)
+    for wrenches in (None, {frame: np.array([0.3, 0.2, -0.4, 1.0, 2.0, -3.0])}):
+        a = r.forward_dynamics(q, v, tau, wrenches)
+        A, B = r.linearize(q, v, tau, wrenches)
+        by_q, by_v, by_a = r.inverse_dynamics_derivatives(q, v, a, wrenches)
+        size = np.abs(by_a @ A[r.nv :]).max()
+        np.testing.assert_allclose(by_q, -by_a @ A[r.nv :, : r.nv], atol=1e-9 * size)
+        np.testing.assert_allclose(by_v, -by_a @ A[r.nv :, r.nv :], atol=1e-9 * size)
+        np.testing.assert_allclose((by_a @ B[r.nv :])[:, driven], np.eye(r.nv)[:, driven], atol=1e-9)
+    # a batch, and a wrench for each of its states
+    both = r.inverse_dynamics_derivatives(
+        *(np.stack([x, x]) for x in (q, v, a)), {frame: np.stack([*wrenches.values()] * 2)}
+    )
+    np.testing.assert_allclose(both[0], [by_q, by_q], atol=1e-9 * size)
+
+
 def test_linear_equations_under_wrenches_are_slopes_along_closed_motions():
     """Differences of forward dynamics over states on the loops, which know nothing of multipliers."""
     r, q, v = w3()

@@ -289,8 +289,8 @@ def test_motions_that_loops_do_not_allow_are_refused_by_name():
 
 @pytest.mark.parametrize("method", ["radau", "dop853"])
 def test_events_of_methods_with_error_control_are_on_the_loops(method):
-    """The crank passes an angle twice, where compiled steps find it and where energy is kept; a terminal event
-    ends the run there."""
+    """The crank passes an angle twice, where compiled steps find it and where energy is kept; a terminal
+    event ends the run there."""
     robot = machines.four_bar()
     angle = robot.neutral()[0] + 0.2
 
