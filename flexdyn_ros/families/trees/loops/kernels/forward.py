@@ -15,7 +15,7 @@ from __future__ import annotations
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
-from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.verbs.dynamics import largest, status_of
@@ -61,7 +61,7 @@ def are_closed(data, v, tolerance):
     return largest(data.phi, 0.0) <= tolerance and largest(data.rate, 0.0) <= allowed
 
 
-@inlined
+@kernel(forceinline=True)
 def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
     """Write a (nv,) of one good state; OK, or GENERAL. words: of the head."""
     address, head = words[ROBOT], loops_header(words[ROBOT])

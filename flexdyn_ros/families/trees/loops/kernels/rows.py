@@ -30,6 +30,7 @@ from flexdyn_ros.multibody.elements.kernels.law import (
     VELOCITY,
 )
 from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
+from flexdyn_ros.numerics.compiling.blocks import block
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
@@ -135,14 +136,14 @@ def room_at(head, address):
         window(room, 0, n * MOTION),
         window(room, n * MOTION, n * ACCELERATION),
         window(room, first, ROW),
-        window(room, first + ROW, 12 * m).reshape(m, 12),
-        window(room, first + ROW + 12 * m, 12 * nv).reshape(12, nv),
-        window(room, second, nv * nv).reshape(nv, nv),
-        window(room, second + nv * nv, nv * nv).reshape(nv, nv),
-        window(room, third, m * nv).reshape(m, nv),
-        window(room, third + m * nv, m * nv).reshape(m, nv),
-        window(room, squares, m * m).reshape(m, m),
-        window(room, squares + m * m, m * m).reshape(m, m),
+        block(room, first + ROW, m, 12),
+        block(room, first + ROW + 12 * m, 12, nv),
+        block(room, second, nv, nv),
+        block(room, second + nv * nv, nv, nv),
+        block(room, third, m, nv),
+        block(room, third + m * nv, m, nv),
+        block(room, squares, m, m),
+        block(room, squares + m * m, m, m),
         window(room, rows, m),
         window(room, rows + m, m),
         window(room, rows + 2 * m, m),
@@ -366,7 +367,7 @@ def backwards(L, n, x):
 def rows_of_coordinates(data):
     """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
-    return data.W.reshape(nv, m)
+    return block(data.W, 0, nv, m)
 
 
 @kernel(forceinline=True)

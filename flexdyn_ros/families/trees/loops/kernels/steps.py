@@ -19,8 +19,9 @@ import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling.blocks import block
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
-from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.compiling.windows import window
@@ -53,7 +54,7 @@ FAR = 7
 NEAR, MOST_ROUNDS, FROZEN, SMALL, CLOSE, RESOLVED, CLOSED = 1e-2, 12, 1e-9, 1e-6, 1e-13, 1e-13, 1e-11
 
 
-@inlined
+@kernel
 def rows_by_size(data, sizes, m, nv):
     """Find independent rows of J, columns divided by the sizes (nv,); how many, first in data.order."""
     for r in range(m):
@@ -65,7 +66,7 @@ def rows_by_size(data, sizes, m, nv):
     return independent_rows(data.G, m, data.F, data.left, data.order)
 
 
-@inlined
+@kernel
 def least_pivot(data, rank):
     """The last pivot of `rows_by_size` relative to the first."""
     if rank == 0:
@@ -115,12 +116,12 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@inlined
+@kernel
 def push(data, rank, a):
     """Let the `rank` rows that come first in data.order act on a (nv,), with A^-1 J' in their rows of W;
     False if they depend on each other."""
-    m, nv = data.J.shape
-    G, lam = window(data.F.reshape(m * m), 0, rank * rank).reshape(rank, rank), window(data.lam, 0, rank)
+    nv = data.J.shape[1]
+    G, lam = block(data.F, 0, rank, rank), window(data.lam, 0, rank)
     for i in range(rank):
         r = int(data.order[i])
         s = data.bias[r]
