@@ -3,10 +3,18 @@
 Installable by pip (no ROS needed) and by colcon as ament_python.
 """
 
+import os
+import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
 
+sys.path.insert(0, str(Path(__file__).parent / "scripts"))
+from wheel_kernels import compile_into
+
+#: a group of kernels that are compiled into the wheel
+KERNELS = os.environ.get("FLEXDYN_KERNELS", "")
 NAME = "flexdyn_ros"
 
 
@@ -19,7 +27,25 @@ def files_below(folder: str) -> list[tuple[str, list[str]]]:
     return sorted(installed.items())
 
 
+class BuildWithKernels(build_py):
+    """Copies the package, and compiles kernels into it if there are to be any."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            compile_into(Path(self.build_lib), KERNELS)
+
+
+class ForThisPlatform(Distribution):
+    """What has compiled kernels is for this Python and this kind of machine."""
+
+    def has_ext_modules(self) -> bool:
+        return bool(KERNELS) or super().has_ext_modules()
+
+
 setup(
+    cmdclass={"build_py": BuildWithKernels},
+    distclass=ForThisPlatform,
     license="Apache-2.0",
     python_requires=">=3.11",
     data_files=[

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
@@ -131,6 +130,8 @@ class UnknownNameError(FlexdynError, LookupError):
     """A name that the robot does not have; the message lists names that are near it."""
 
     def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
+        from difflib import get_close_matches  # not at the top: few errors need it
+
         self.what, self.name, self.known = what, name, tuple(known)
         # names that are alike are sought among names only: the search takes the square of their length
         is_short = len(str(name)) <= LONGEST_NAME

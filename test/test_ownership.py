@@ -11,7 +11,7 @@ import pytest
 
 from flexdyn_ros import ownership
 from flexdyn_ros.export.native import library
-from flexdyn_ros.numerics.compiling import cache, cache_folder
+from flexdyn_ros.numerics.compiling import cache
 from flexdyn_ros.ownership import own_folder, stranger_among
 
 NOBODY = 65534
@@ -114,7 +114,7 @@ class Command:
 
 
 TOY = """from numba import njit
-from flexdyn_ros.numerics.compiling.cache import keep, our_cache
+from flexdyn_ros.numerics.compiling.numba_cache import keep, our_cache
 def twice(x):
     return 2.0 * x
 keep(twice)
@@ -229,6 +229,6 @@ def test_a_library_that_others_could_write_is_compiled_anew(tmp_path, monkeypatc
 
 
 def test_the_folder_of_kernels_of_this_machine_is_taken():
-    folder, stranger = own_folder(cache_folder.cache_folder())
+    folder, stranger = own_folder(cache.cache_folder())
     assert cache.own_folder is own_folder
     assert stranger == "", f"{folder} should be this user's alone"

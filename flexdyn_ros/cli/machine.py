@@ -24,7 +24,7 @@ from rich.text import Text
 import flexdyn_ros
 from flexdyn_ros.cli.terminal import Json, messages, print_json, tables
 from flexdyn_ros.nodes.ros.surroundings import SHARED_MEMORY, shared_memory
-from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+from flexdyn_ros.numerics.compiling.cache import cache_folder
 
 #: extras whose packages only those need who work on flexdyn_ros itself
 _FOR_DEVELOPERS = ("test", "docs", "benchmark")
@@ -283,7 +283,7 @@ def warm(
     ] = os.cpu_count() or 1,
 ) -> None:
     """Compile the kernels that are not in the cache yet, so that first calls take milliseconds."""
-    from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+    from flexdyn_ros.numerics.compiling.cache import cache_folder
     from flexdyn_ros.numerics.compiling.warmup import WarmUpError, warm_up
 
     columns = (

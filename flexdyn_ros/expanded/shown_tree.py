@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import chain
+from math import hypot, isfinite, pi
 
 from lxml import etree
 
 from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.description.elements.lines import DrivenCylinder, Ends
+from flexdyn_ros.description.elements.loops import Loop
+from flexdyn_ros.expanded.frames import limit_to
+from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.multibody.joints.floating import free_model
-from flexdyn_ros.multibody.joints.joint import Shown
+from flexdyn_ros.multibody.joints.joint import JointModel
 from flexdyn_ros.multibody.joints.registry import joint_model
 
 #: of the six joints that carry a platform, whatever the URDF calls its floating joint
@@ -34,7 +39,7 @@ def shown_tree(description: RobotDescription, carried: str) -> etree._Element:
         if _end(joint, "child") == carried:
             _stand_on_parent(joint)
             model = free_model(PLATFORM)
-        _split(root, joint, model.picture)
+        _split(root, joint, model, reach_of(description))
     return root
 
 
@@ -68,14 +73,15 @@ def _drop_base(root: etree._Element, description: RobotDescription) -> None:
             root.remove(element)
 
 
-def _split(root: etree._Element, joint: etree._Element, picture: Sequence[Shown]) -> None:
+def _split(root: etree._Element, joint: etree._Element, model: JointModel, reach: float) -> None:
     """One-axis joints in place of a joint; the last carries the child link."""
     parent, child = _end(joint, "parent"), _end(joint, "child")
     origin = joint.find("origin")
     index = root.index(joint)
     root.remove(joint)
-    for number, (name, kind, axis) in enumerate(picture):
-        last = number == len(picture) - 1
+    travels = _travels(model, reach)
+    for number, (name, kind, axis) in enumerate(model.picture):
+        last = number == len(model.picture) - 1
         link = child if last else f"{name}_link"
         if not last:
             root.append(etree.Element("link", name=link))
@@ -86,9 +92,48 @@ def _split(root: etree._Element, joint: etree._Element, picture: Sequence[Shown]
             new.append(origin)
         etree.SubElement(new, "axis", xyz=" ".join(f"{x:.17g}" for x in axis))
         if kind == "prismatic":
-            etree.SubElement(new, "limit", lower="-1e9", upper="1e9", effort="0", velocity="1e9")
+            limit_to(new, *travels.get(name, (-reach, reach)))
         root.insert(index + number, new)
         parent = link
+
+
+def _travels(model: JointModel, reach: float) -> dict[str, tuple[float, float]]:
+    """Limits [m] of the joints that show the screws of a joint: those stated; elsewhere half a turn of what
+    turns too, as far as sliders of joints without limits go, and the reach of what only slides."""
+    travels = {}
+    for screw in model.chain:
+        coordinate = model.coordinates[screw.coordinate]
+        for shown, ratio in screw.parts:
+            free = pi * abs(screw.pitch) if screw.turns else reach
+            lower, upper = sorted((ratio * coordinate.lower, ratio * coordinate.upper))
+            travels[shown.name] = (lower if isfinite(lower) else -free, upper if isfinite(upper) else free)
+    return travels
+
+
+def reach_of(description: RobotDescription) -> float:
+    """Length [m] that bounds how far points of the robot are from its root link: the longest way along its
+    joints, origins, strokes and sections end to end; then, for elements and loops, both their ends and the
+    longest of them. Bodies that nothing holds go farther. 1 where all of it is zero."""
+    sections = {section.joint: section.length for section in description.sections}
+    ways, waiting = {description.root: 0.0}, [description.root]
+    while waiting:
+        link = waiting.pop()
+        for joint in description.children_of(link):
+            limits = (joint.limit.lower, joint.limit.upper) if joint.type == "prismatic" else ()
+            stroke = max((abs(x) for x in limits if isfinite(x)), default=0.0)
+            ways[joint.child] = ways[link] + hypot(*joint.xyz) + stroke + sections.get(joint.name, 0.0)
+            waiting.append(joint.child)
+    records = chain(loops_of(description), *description.extras.values())
+    lines = [record for record in records if isinstance(record, Ends)]
+    between = (hypot(*one.base_xyz) + hypot(*one.end_xyz) + _longest(one) for one in lines)
+    return max(ways.values()) + max(between, default=0.0) or 1.0
+
+
+def _longest(line: Ends) -> float:
+    """The most that is between the ends of a rod or a cylinder [m]; 0 of what has no such length."""
+    if isinstance(line, DrivenCylinder):
+        return line.minimum_length + line.stroke
+    return (line.length or 0.0) if isinstance(line, Loop) else 0.0
 
 
 def _end(joint: etree._Element, tag: str) -> str:

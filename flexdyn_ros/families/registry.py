@@ -10,7 +10,6 @@ import os
 import warnings
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language import schema
@@ -98,6 +97,8 @@ def find_installed() -> bool:
 @cache
 def _installed() -> list[str]:
     """Places of the families of installed packages that were not looked at yet."""
+    from importlib.metadata import entry_points
+
     return [entry.value for entry in entry_points(group="flexdyn_ros.families")]
 
 

@@ -22,10 +22,13 @@ class Environment:
         self.root, self.venv, self.home = root, venv, home
         self.python = venv / "bin" / "python"
         self.stamps = venv / "flexdyn"
+        # wheels of ROS 2: those of kilted, or of the distribution that ends the name of the environment
+        distro = next((word for word in venv.name.split("-") if word.isalpha()), "")
+        self.ros_list = f"scripts/requirements-ros{distro and '-'}{distro}.txt"
         #: build/ for .venv, build/X.Y for .venv-X.Y
         self.build = root / "build" / venv.name.partition("-")[2]
         self.logs = self.build / "setup"
-        # where kernels are kept; the same rule as in flexdyn_ros/numerics/compiling/cache_folder.py
+        # where kernels are kept; the same rule as in flexdyn_ros/numerics/compiling/cache.py
         chosen = os.environ.get("NUMBA_CACHE_DIR")
         general = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         self.cache = (Path(chosen) / "flexdyn_ros" if chosen else general / "flexdyn_ros/kernels").absolute()

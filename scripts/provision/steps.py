@@ -95,9 +95,8 @@ class Wheels(Recipe):
 
     def steps(self) -> list[Step]:
         hashed, version = self.environment.hash_of, self.environment.version
-        lists = {
-            name: f"scripts/requirements{name}.txt" for name in ("-kernels", "", "-ros", "-test", "-colcon")
-        }
+        lists = {name: f"scripts/requirements{name}.txt" for name in ("-kernels", "", "-test", "-colcon")}
+        lists["-ros"] = self.environment.ros_list
         numbers = f"{hashed(lists['-kernels'])}-{version}"
         ros = f"{hashed(lists['-ros'])}-{version}"
         library = f"{hashed(lists[''])}-{numbers}-{ros}"

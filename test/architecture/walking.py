@@ -45,6 +45,8 @@ class Trail:
         sys.setprofile(self._note)
 
     def _note(self, frame, event: str, argument: object) -> None:
+        if self._is_on and event == "c_call" and (kept := getattr(_memory_of(argument), "kept", None)):
+            self.files.add(_in_the_package(sys.modules[kept[-1].function.__module__].__file__))
         if self._is_on and event == "call" and frame.f_code.co_name not in ("<module>", "<genexpr>"):
             path = frame.f_code.co_filename
             if path.startswith(str(PACKAGE)):
@@ -75,6 +77,11 @@ class Trail:
             for code, its_globals in self._functions.items()
             if any(known(path) for path in (_in_the_package(code.co_filename), *_named(code, its_globals)))
         }
+
+
+def _memory_of(function: object) -> object:
+    """What a built-in function is bound to: of an entry, the words that it is called with."""
+    return getattr(function, "__self__", None)
 
 
 def _in_the_package(path: str) -> str:

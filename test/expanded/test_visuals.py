@@ -96,11 +96,13 @@ def test_the_viewer_draws_its_own_shapes_instead():
 
 @pytest.mark.parametrize(
     "name",
-    ["flexible_two_link", "canadarm2", "soft_arm_3", "stewart_1t", "boom_on_cylinder", "boom", "excavator"],
-)
+    [
+        "flexible_two_link", "canadarm2", "soft_arm_3", "stewart_1t", "boom_on_cylinder", "boom", "excavator",
+        "delta", "hexapod_arm",
+    ],
+)  # fmt: skip
 def test_sliders_of_shown_joints_reach_as_far_as_the_robot_can_move(name):
-    """Limits hold what random poses need, and not a thousand times of it; where a line of an element stands
-    is no slider for anybody."""
+    """Limits hold what random poses need, and are no more than some lengths of the robot."""
     robot = flexdyn_ros.load(name)
     shown = expand(robot)
     limits = {
@@ -114,5 +116,25 @@ def test_sliders_of_shown_joints_reach_as_far_as_the_robot_can_move(name):
         at = places[:, shown.joint_names.index(joint)]
         assert lower - 1e-9 <= at.min(), joint
         assert at.max() <= upper + 1e-9, joint
-        carried = joint.split("/")[0] in getattr(robot, "element_names", ()) and joint[-1] in "xyz"
-        assert upper - lower <= 50.0 or carried, joint
+        assert upper - lower <= 50.0, joint
+
+
+def test_sliders_of_joint_types_have_the_limits_stated_or_those_of_a_turn():
+    """Planar: what is stated, else the way along the robot, 5 m; a screw slides as far as half a turn takes
+    it."""
+    text = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
+      <joint name="table" type="planar"><axis xyz="0 0 1"/>
+        <parent link="a"/><child link="b"/><origin xyz="0 3 4"/></joint>
+      <joint name="screw" type="floating"><parent link="b"/><child link="c"/></joint>
+      <flexdyn reference="table"><joint_type lower="-2 -3 -1" upper="1 7 1"></joint_type></flexdyn>
+      <flexdyn reference="screw"><joint_type pitch="-0.02">helical</joint_type></flexdyn></robot>"""
+    root = etree.fromstring(expand(flexdyn_ros.load(text)).urdf)
+    sliders = {
+        joint.get("name"): [float(joint.find("limit").get(end)) for end in ("lower", "upper")]
+        for joint in root.iter("joint")
+        if joint.get("type") == "prismatic"
+    }
+    assert set(sliders) == {"table/x", "table/y", "screw/displacement"}
+    assert sliders["table/x"] == [-2.0, 1.0]
+    assert sliders["table/y"] == [-3.0, 7.0]
+    np.testing.assert_allclose(sliders["screw/displacement"], [-0.02 * np.pi, 0.02 * np.pi], rtol=1e-8)

@@ -45,7 +45,7 @@ needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 
 def caching_in(folder, monkeypatch):
     """Let libraries be kept in a folder, which is returned; the kernels' cache stays where it is."""
-    from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+    from flexdyn_ros.numerics.compiling.cache import cache_folder
 
     kernels = cache_folder()
     monkeypatch.setattr("flexdyn_ros.export.native.library.cache_folder", lambda: folder / kernels.name)

@@ -182,5 +182,10 @@ def test_the_trajectory_action_talks_to_ros2_control():
             "JointComponentTolerance",
             "RIHS01_739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4",
         ),
+        (
+            "JointTrajectoryControllerState",
+            "RIHS01_51d8dd89cc624cbe9daaeeb4d80d6de9b86168ffdc3be41fefc0953e3c26e480",
+        ),
+        ("DynamicJointState", "RIHS01_18024c98a62697680f581108eeed40b28fb4542fa0ac5a8e36f56c62b6813d26"),
     ):
         assert found[f"control_msgs/msg/{name}"] == hashed

@@ -183,7 +183,7 @@ def test_a_command_that_ros_does_not_start_says_why_in_a_sentence(words):
 
 
 def environment(settings):
-    from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+    from flexdyn_ros.numerics.compiling.cache import cache_folder
 
     base = {key: value for key, value in os.environ.items() if key not in ("ROS_LOG_DIR", "ROS_HOME")}
     return base | {"NUMBA_CACHE_DIR": str(cache_folder())} | settings

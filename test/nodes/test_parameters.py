@@ -126,6 +126,22 @@ def test_a_family_is_described_with_the_name_of_the_coordinate(make_node):
     assert about == "position of coordinate elbow after start and reset [rad, m]"
 
 
+@pytest.mark.parametrize("kind", sorted(p.NODES))
+def test_every_parameter_tells_what_it_is_and_what_it_may_be(kind, make_node):
+    """As `ros2 param describe` prints it: a sentence; numbers with a range, choices with all of them."""
+    node = make_node()
+    d.declare(node, p.NODES[kind])
+    for name in d.names_of(p.NODES[kind]):
+        if not node.has_parameter(name):
+            continue  # of a family: declared with the names of a robot
+        about = node.describe_parameter(name)
+        assert len(about.description) > 8, name
+        if about.type == Parameter.Type.DOUBLE.value:
+            assert about.floating_point_range, name
+        if about.type == Parameter.Type.INTEGER.value:
+            assert about.integer_range, name
+
+
 def test_one_declaration_makes_a_parameter_its_descriptor_its_check_and_its_row(make_node, monkeypatch):
     @element("toy", "A toy node.")
     class ToyParameters:

@@ -40,7 +40,7 @@ def compile_alone(name: str, cache: Path) -> None:
     )
     assert run.returncode == 0, run.stderr[-3000:]
     module, _, function = name.rpartition(".")
-    file = f"*.{function}[- ]*.nbi"  # direct entries are kept as functions "of a block"
+    file = f"{function}-*.o"
     assert list((cache / "flexdyn_ros").glob(f"{module}-*/{file}"))
 
 

@@ -1,21 +1,19 @@
 """Entries that Python calls without Numba's dispatcher: what they take, and what they object to."""
 
 import gc
-import os
 import pickle
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from flexdyn_ros.numerics.compiling import direct
+from flexdyn_ros.numerics.compiling import compiler, direct
 
 SIGNATURE = "int64(int64, float64, float64[::1], float64[:,::1], float64[:,:,::1], int64[::1])"
 
 
-@direct.direct_entry(SIGNATURE)
+@compiler.entry(SIGNATURE)
 def weigh(number, factor, row, matrix, table, whole):
     """A sum in which every number and every length has its own weight."""
     s = 0.0
@@ -146,7 +144,7 @@ def test_a_function_outlives_its_entry():
     def add(number, row):
         return number + row.shape[0]
 
-    called = direct.DirectEntry(add, "int64(int64, float64[::1])").load()
+    called = compiler.Entry(add, "int64(int64, float64[::1])").load()
     gc.collect()
     assert called(3, np.zeros(4)) == 7
     with pytest.raises(TypeError, match="add takes 2 arguments"):
@@ -178,7 +176,7 @@ def test_where_objects_look_otherwise_the_dispatcher_is_called(monkeypatch):
     direct.is_direct.cache_clear()
     try:
 
-        @direct.direct_entry("int64(int64, float64[::1])")
+        @compiler.entry("int64(int64, float64[::1])")
         def count(number, row):
             return number + row.shape[0]
 
@@ -189,8 +187,9 @@ def test_where_objects_look_otherwise_the_dispatcher_is_called(monkeypatch):
 
 
 def test_signatures_that_have_no_direct_entry():
-    assert not direct.is_direct("float64(int64)")
+    assert not direct.is_direct("float32(int64)")
     assert not direct.is_direct("int64(float32)")
+    assert not direct.is_direct("int64()")
     assert not direct.is_direct("int64(float64[:])")
     assert not direct.is_direct("int64(complex128[::1])")
 
@@ -216,36 +215,67 @@ def test_arguments_arrive_in_their_order(count):
     signature = f"int64({', '.join(count * ['int64'])})"
     assert direct.is_direct(signature)
     digits = range(1, 1 + count)
-    assert direct.DirectEntry(number, signature)(*digits) == sum(d * 10**k for k, d in enumerate(digits))
+    assert compiler.Entry(number, signature)(*digits) == sum(d * 10**k for k, d in enumerate(digits))
 
 
 def test_more_arguments_than_there_are_ways_for_go_through_the_dispatcher():
-    assert not direct.is_direct(f"int64({', '.join(9 * ['int64'])})")
+    assert direct.is_direct(f"int64({', '.join(16 * ['int64'])})")
+    assert not direct.is_direct(f"int64({', '.join(17 * ['int64'])})")
 
 
-KEYS = """
-import sys
-from hashlib import sha256
-from numba.core.serialize import dumps
-from flexdyn_ros.numerics.compiling.direct import DirectEntry
-from flexdyn_ros.numerics.compiling.warmup_names import entries
-if sys.argv[1:]:
-    from flexdyn_ros.numerics.compiling.callbacks import _by_address
-    _by_address[id(sys)] = len
-for name, one in entries():
-    if isinstance(one, DirectEntry):
-        cells = tuple(cell.cell_contents for cell in one._over_block.function.__closure__)
-        print(name, sha256(dumps(cells)).hexdigest())
-"""
+@compiler.entry("float64(float64, boolean[::1], float32[:,::1], float64[:,:,:,::1])")
+def mixed(number, marks, small, deep):
+    """A number of every kind of array, and a number as the result."""
+    s = number
+    for i in range(marks.shape[0]):
+        s += 10.0 * (i + 1) if marks[i] else 0.0
+    return s + small[1, 2] + deep[0, 1, 2, 3] + deep.shape[3]
 
 
-def test_what_is_kept_is_found_again_by_other_processes():
-    """Numba's key of a function that closes over others is a hash of these."""
-    told = []
-    for seed, *done in (("1",), ("2", "called before")):
-        command = [sys.executable, "-c", KEYS, *done]
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        told.append(run.stdout.splitlines())
-    assert len(told[0]) > 15
-    assert told[0] == told[1]
+def test_results_that_are_numbers_and_arrays_of_other_kinds():
+    marks, small = np.array([True, False, True]), np.arange(6, dtype=np.float32).reshape(2, 3)
+    deep = np.arange(24.0).reshape(1, 2, 3, 4)
+    assert type(mixed.load()).__name__ == "builtin_function_or_method"
+    assert mixed(0.5, marks, small, deep) == mixed.function(0.5, marks, small, deep) == 0.5 + 40 + 5 + 23 + 4
+    for place, wrong in ((1, marks.astype(np.int8)), (2, small.astype(float)), (3, deep[0])):
+        arguments = [0.5, marks, small, deep]
+        arguments[place] = wrong
+        with pytest.raises(TypeError, match="mixed takes 4"):
+            mixed(*arguments)
+
+
+@compiler.entry("int64(int64, float64[::1])", nogil=True)
+def spin(rounds, out):
+    """A long call."""
+    s = 0.0
+    for i in range(rounds):
+        s += np.sin(s + i)
+    out[0] = s
+    return rounds
+
+
+def test_long_calls_let_other_threads_run_and_keep_their_own_arguments():
+    import threading
+    import time
+
+    outs, ended = [np.zeros(1) for _ in range(3)], []
+
+    def work(k):
+        spin(40_000_000 * (k + 1), outs[k])
+        ended.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    spin(1, outs[2])
+    for thread in threads:
+        thread.start()
+    turns = 0
+    while not ended:
+        turns += 1
+        time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert turns > 20
+    alone = np.zeros(1)
+    for k, out in enumerate(outs[:2]):
+        spin(40_000_000 * (k + 1), alone)
+        assert out[0] == alone[0]

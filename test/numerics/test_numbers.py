@@ -6,9 +6,12 @@ from numba import njit
 
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.sources import source_key
+from flexdyn_ros.numerics.compiling.teaching import teach_numba
 from flexdyn_ros.numerics.numbers import functions as of
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS, aligned, lanes_of, tangents_of
-from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT, lanes, tangents
+from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
+
+teach_numba()
 
 
 @njit(error_model="numpy")
@@ -44,6 +47,8 @@ def random(n, seed):
 
 def test_types_of_edited_sources_have_other_names():
     """Kernels that meet a type in their arguments alone are cached by its name."""
+    from flexdyn_ros.numerics.numbers.vector_types import lanes, tangents
+
     key = source_key(("flexdyn_ros.numerics.numbers.functions", of.__file__))
     assert {kind.name.partition("-")[2] for kind in (lanes, tangents)} == {key[:8]}
 

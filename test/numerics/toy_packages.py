@@ -13,13 +13,14 @@ DECORATORS = "from flexdyn_ros.numerics.compiling.compiler import entry, inner, 
 
 PROGRAM = """
 import importlib, json, sys
+from flexdyn_ros.numerics.compiling.cache import folder_of
 result = {}
 for name in sys.argv[1:]:
     module, _, function = name.rpartition(".")
     called = getattr(importlib.import_module(module), function)
     value = called(1.0)
-    stats = called._dispatcher.stats
-    result[name] = value, sum(stats.cache_misses.values()), stats.cache_path
+    behind = called.bound.over_block
+    result[name] = value, behind.is_compiled_here, folder_of(behind.function)
 print(json.dumps(result))
 """
 

@@ -326,6 +326,19 @@ def test_another_python_has_an_environment_of_its_own(repository, other_python):
     assert same == str(default)
 
 
+def test_another_distribution_of_ros_has_an_environment_and_wheels_of_its_own(repository, other_python):
+    (repository.folder / "scripts" / "requirements-ros-jazzy.txt").touch()
+    code = "source scripts/env; echo $flexdyn_venv"
+    venv = repository.folder / ".venv-jazzy"
+    assert repository.shell(code, FLEXDYN_DISTRO="jazzy") == str(venv)
+    assert repository.shell(code, FLEXDYN_DISTRO="kilted") == str(repository.folder / ".venv")
+    both = repository.shell(code, FLEXDYN_DISTRO="jazzy", FLEXDYN_PYTHON=other_python)
+    assert both == str(repository.folder / ".venv-3.99-jazzy")
+    assert "no such" in repository.shell(
+        "source scripts/env 2>/dev/null || echo no such", FLEXDYN_DISTRO="ardent"
+    )
+
+
 def test_a_shell_changes_from_one_python_to_another_and_back(repository, other_python):
     code = f"""
     source scripts/env; FLEXDYN_PYTHON={other_python}; source scripts/env

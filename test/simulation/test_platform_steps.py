@@ -1,9 +1,5 @@
 """Compiled steps of platforms, driven by forces and by hydraulic cylinders."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -160,38 +156,6 @@ def test_wrong_use_is_named(robot):
         cylinders.mode = "position"
     with pytest.raises(StateError, match="6 finite numbers"):
         cylinders.command(np.full(6, np.nan))
-
-
-PROBE = """
-import numpy as np
-from numba.core.runtime import rtsys
-import flexdyn_ros
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.steps.stepper import Stepper
-
-stepper = Stepper(flexdyn_ros.load("stewart_1t"), 1e-3)
-FusedHydraulics(stepper, "force")
-
-def allocations(steps):
-    before = rtsys.get_allocation_stats().alloc
-    stepper.advance(steps, np.full(6, 2260.0))
-    return rtsys.get_allocation_stats().alloc - before
-
-allocations(1)
-assert allocations(1) == allocations(1000)
-"""
-
-
-def test_steps_with_cylinders_allocate_nothing():
-    run = subprocess.run(
-        [sys.executable, "-c", PROBE],
-        env={**os.environ, "NUMBA_NRT_STATS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=550,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
 
 
 # ---- staggered steps: the time-symmetric order of section 8.3 ----

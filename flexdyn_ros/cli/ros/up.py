@@ -72,6 +72,9 @@ def up(
     robot: RobotName,
     namespace: Annotated[str, typer.Option("--namespace", help="namespace of all nodes")] = "",
     rviz: Annotated[bool, typer.Option("--rviz", help="start rviz2 as well, where there is one")] = False,
+    foxglove: Annotated[
+        bool, typer.Option("--foxglove", help="show all topics to Foxglove, at ws://127.0.0.1:8765")
+    ] = False,
     no_server: Annotated[bool, typer.Option("--no-server", help="leave the dynamics server out")] = False,
     hydraulics: Annotated[
         Cylinders | None,
@@ -109,6 +112,9 @@ def up(
     """Start the nodes of a robot; Ctrl-C ends them, with exit code 130."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtraError("rclpy", ROS)
+    for package, extra in (("foxglove", "foxglove"), ("rosbags", "record")):
+        if foxglove and importlib.util.find_spec(package) is None:
+            raise MissingExtraError(package, extra)
     check_shared_memory()
     loaded = load_robot(robot, config, settings, rigid, xacro)
     description = loaded.description
@@ -129,6 +135,8 @@ def up(
         nodes.append(leader.value)
     if params_file is not None:
         _check_parameters(params_file, nodes)
+    if foxglove:
+        nodes.append("foxglove")
     simulator: dict[str, object] = {"use_sim_time": use_sim_time and not use_clock}
     shown: dict[str, object] = {}
     if not use_clock:

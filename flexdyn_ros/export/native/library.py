@@ -23,7 +23,7 @@ from flexdyn_ros import __version__
 from flexdyn_ros.errors import ExportError
 from flexdyn_ros.export.c_code.program import Program
 from flexdyn_ros.export.c_code.text import c_comment
-from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+from flexdyn_ros.numerics.compiling.cache import cache_folder
 from flexdyn_ros.ownership import own_folder, stranger
 from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.verbs import Robot

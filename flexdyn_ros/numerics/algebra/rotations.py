@@ -6,6 +6,12 @@ from flexdyn_ros.numerics.compiling.compiler import leaf
 
 
 @leaf
+def pick(c, x, y, z):
+    """Number c of three: an index into a tuple may raise."""
+    return x if c == 0 else y if c == 1 else z
+
+
+@leaf
 def load3(s, row):
     """Rows row..row+2 of s."""
     return s[row], s[row + 1], s[row + 2]

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from flexdyn_ros.numerics.compiling.compiler import leaf
+from flexdyn_ros.numerics.compiling.teaching import leaf, when_compiling
 from flexdyn_ros.numerics.numbers.functions import either, less, select
-from flexdyn_ros.numerics.numbers.vectors import Tangents, chained
 
 _TWO_OVER_PI = 2.0 / math.pi
 # pi/2 in three parts of 33 bits, so that k times a part is exact for |k| < 2**20 (Cody and Waite 1980)
@@ -65,15 +62,22 @@ def sincos(x):
     return _sincos_real(x)
 
 
-@overload(sincos, jit_options={"forceinline": True})
-def _sincos(x):
-    if isinstance(x, types.Complex):
-        return lambda x: (np.sin(x), np.cos(x))
-    if isinstance(x, Tangents):
+@when_compiling
+def _teach() -> None:
+    from numba import types
+    from numba.extending import overload
 
-        def of_tangents(x):
-            s, c = _sincos_real(x.real)
-            return chained(x, s, c), chained(x, c, -s)
+    from flexdyn_ros.numerics.numbers.vector_types import Tangents, chained
 
-        return of_tangents
-    return lambda x: _sincos_real(x)
+    @overload(sincos, jit_options={"forceinline": True})
+    def _sincos(x):
+        if isinstance(x, types.Complex):
+            return lambda x: (np.sin(x), np.cos(x))
+        if isinstance(x, Tangents):
+
+            def of_tangents(x):
+                s, c = _sincos_real(x.real)
+                return chained(x, s, c), chained(x, c, -s)
+
+            return of_tangents
+        return lambda x: _sincos_real(x)

@@ -1,44 +1,52 @@
-"""Where compiled kernels are kept, and how they are found again.
+"""Where compiled kernels are kept on this machine, and how they are found again; known without Numba.
 
 Numba's disk cache does not notice that a callee in another file was edited: the stale caller goes on with the
 old physics. So what is compiled for a module is kept in a folder named after the module and a hash of its
 source and of every source in its reach (numerics/compiling/sources.py): an edit starts a new folder for all
 modules that can see it, and leaves the others compiled. Kernels of any package are kept so; functions that
 somebody else compiles stay where Numba keeps them.
+
+What Python and other compiled code call by an address is kept as object code (objects.py), a file for a
+function; what is only compiled into these, as Numba keeps it (numba_cache.py).
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Timer
 from types import FunctionType, ModuleType
-from weakref import WeakSet
-
-import numba
-from numba.core.caching import CacheImpl, FunctionCache, UserProvidedCacheLocator
-from numba.core.runtime import rtsys
+from typing import TYPE_CHECKING
 
 from flexdyn_ros.ownership import own_folder, stranger_among
+from flexdyn_ros.writing import write_bytes
 
-from .cache_folder import cache_folder
 from .fingerprint import fingerprint
-from .sources import add_home, holds_kernels, source_key
+from .objects import machine, machines
+from .sources import holds_kernels, source_key
 
-#: the functions that are kept in our folder
-_kept: WeakSet[Callable] = WeakSet()
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+__all__ = ["cache_folder", "compiling", "folder_of", "found", "keep", "kept", "place_of"]
+
+#: bytes of the hash that ends a file
+_HASH = 32
 
 
-def keep(function: Callable) -> None:
-    """Have what is compiled of a function kept in our folder, by the sources in reach of its module."""
-    add_home(function.__module__)
-    _kept.add(function)
+def cache_folder() -> Path:
+    """Folder below which compiled kernels are kept: NUMBA_CACHE_DIR, or our corner of the user's cache."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen) / "flexdyn_ros"
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "flexdyn_ros" / "kernels"
 
 
 def _sources_of(function: Callable) -> frozenset[tuple[str, str]]:
@@ -108,62 +116,70 @@ def _tell_that_nothing_is_kept(folder: Path, why: str) -> None:
         logging.getLogger(__name__).warning(message, why)
 
 
-@cache
-def _passing_folder() -> tempfile.TemporaryDirectory:
-    """A folder that ends with this process."""
-    return tempfile.TemporaryDirectory(prefix="flexdyn-kernels-")
-
-
-class SharedCacheLocator(UserProvidedCacheLocator):
-    """Where Numba keeps our kernels: in the folder of their key, wherever the sources lie.
+def folder_of(function: Callable) -> str:
+    """The folder in which what is compiled of a function is kept.
 
     A checkout, its copy and its install tree have the same sources and so share what was compiled for them.
     What has no source file (a cell of a notebook) is kept for this process alone.
     """
-
-    def __init__(self, py_func: Callable, py_file: str) -> None:
-        self._py_file = py_file
-        self._lineno = py_func.__code__.co_firstlineno
-        sources = _sources_of(py_func)
-        if all(os.path.isfile(path) for _, path in sources):
-            self._cache_path = _folder_of(py_func.__module__, sources)
-        else:
-            self._cache_path = _passing_folder().name
-
-    def get_source_stamp(self) -> object:
-        """What must agree for a file in the folder to be taken."""
-        return super().get_source_stamp() if os.path.isfile(self._py_file) else ""
-
-    @classmethod
-    def from_function(cls, py_func: Callable, py_file: str):
-        """A locator for our kernels; None for other functions, which Numba then keeps where it likes."""
-        return cls(py_func, py_file) if py_func in _kept else None
+    sources = _sources_of(function)
+    if all(os.path.isfile(path) for _, path in sources):
+        return _folder_of(function.__module__, sources)
+    return _passing_folder().name
 
 
-class _Places:
-    """How many of us want Numba to keep kernels in our folder, and where it looked before."""
+def place_of(function: Callable, signature: str, options: dict, processor: str = "") -> tuple[Path, str]:
+    """File of the object code of a function, and the name that it has there: of all that it depends on, the
+    processor too, which is this one unless another is given."""
+    folder, name = folder_of(function), function.__name__
+    chosen = sorted((key, sorted(x) if isinstance(x, set) else x) for key, x in options.items())
+    said = (os.path.basename(folder), name, signature, chosen, fingerprint(function))
+    key = hashlib.sha256(repr((said, processor or machine())).encode()).hexdigest()[:24]
+    return Path(folder) / f"{name}-{key}.o", f"flexdyn_{name}_{key}"
 
-    lock = Lock()
-    wanted = 0
-    before = ""
+
+def found(function: Callable, signature: str, options: dict) -> tuple[bytes, str] | None:
+    """Object code of a function, and its name there: as it was compiled here, or came with the package."""
+    place, symbol = place_of(function, signature, options)
+    if (code := kept(place)) is not None:
+        return code, symbol
+    if _delivered().is_dir():
+        for processor in machines():
+            place, symbol = place_of(function, signature, options, processor)
+            if (code := kept(_delivered() / place.parent.name / place.name)) is not None:
+                return code, symbol
+    return None
 
 
-@contextmanager
-def our_cache() -> Iterator[None]:
-    """Let Numba keep kernels that are compiled inside in our folder, and other functions where it likes."""
-    with _Places.lock:
-        if _Places.wanted == 0:
-            _Places.before = numba.config.CACHE_LOCATOR_CLASSES
-            usual = _Places.before or ",".join(locator.__name__ for locator in CacheImpl._locator_classes)
-            numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.SharedCacheLocator,{usual}"
-        _Places.wanted += 1
+@cache
+def _delivered() -> Path:
+    """What a wheel has that was built with FLEXDYN_KERNELS (setup.py)."""
+    return Path(__file__).parents[2] / "compiled"
+
+
+def keep(path: Path, code: bytes) -> None:
+    """Write object code and its hash, at once or not at all; where that fails, it is compiled again."""
+    with suppress(OSError):
+        write_bytes(path, code + hashlib.sha256(code).digest())
+
+
+def kept(path: Path) -> bytes | None:
+    """The object code of a file; None if it is not there, or not whole."""
     try:
-        yield
-    finally:
-        with _Places.lock:
-            _Places.wanted -= 1
-            if _Places.wanted == 0:
-                numba.config.CACHE_LOCATOR_CLASSES = _Places.before
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    code = data[:-_HASH]
+    return code if hashlib.sha256(code).digest() == data[-_HASH:] else None
+
+
+@cache
+def _passing_folder() -> TemporaryDirectory:
+    """A folder that ends with this process."""
+    import tempfile
+
+    return tempfile.TemporaryDirectory(prefix="flexdyn-kernels-")
 
 
 #: seconds after which a compilation is told of
@@ -178,38 +194,12 @@ def _tell_of_compiling(name: str) -> None:
 
 @contextmanager
 def compiling(function: Callable) -> Iterator[None]:
-    """Around the compilation of an entry: kept in our folder, and told of when it takes long."""
+    """Around the compilation of a function: told of when it takes long."""
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
     told = Timer(PATIENCE, _tell_of_compiling, (name,))
     told.daemon = True
     told.start()
     try:
-        with our_cache():
-            yield
+        yield
     finally:
         told.cancel()
-
-
-class EntryCache(FunctionCache):
-    """Numba's cache, but for what a kernel that lies there does not need.
-
-    Before it looks into the cache, Numba prepares to compile: it imports every implementation it has, which
-    takes a quarter of a second. What was compiled needs only the run-time system. If nothing is found, the
-    compiler prepares itself.
-    """
-
-    def __init__(self, function: Callable) -> None:
-        keep(function)
-        with our_cache():
-            super().__init__(function)
-
-    def _index_key(self, sig, codegen):
-        """What tells compiled kernels in one file apart."""
-        return sig, codegen.magic_tuple(), fingerprint(self._py_func)
-
-    def load_overload(self, sig, target_context):
-        """The compiled kernel of a signature, None if there is none."""
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-        return None  # an error of the disk was passed over

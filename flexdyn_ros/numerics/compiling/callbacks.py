@@ -7,18 +7,16 @@ by NaN in what it writes, that it has none.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
-import numba
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, sigutils
-from numba.core.ccallback import CFunc
-from numba.extending import intrinsic, overload
-
-from .cache import EntryCache, compiling
-from .compiler import _one_at_a_time
+from .cache import compiling, found, keep, place_of
 from .memory import memory_seen
+from .objects import load, object_code
+from .sources import add_home
+from .teaching import is_interpreted, one_at_a_time, teach_numba, when_compiling
 
 __all__ = ["Callback", "address_of", "callback", "caller"]
 
@@ -29,38 +27,63 @@ _by_address: dict[int, Callable] = {}
 class Callback:
     """A kernel with a C address, compiled (or read from the cache) when the address is first asked for."""
 
-    def __init__(self, function: Callable, signature: str, **options) -> None:
-        self.function, self.signature, self._options = function, signature, options
+    def __init__(self, function: Callable, signature: str, **options: Any) -> None:
+        self.function, self.signature = function, signature
+        self._options = {"error_model": "numpy", **options}
         self._address = 0
+        add_home(function.__module__)
 
     @property
     def address(self) -> int:
         """Address of the C function."""
         if not self._address:
-            with _one_at_a_time:
-                self._compiled = self._compile()
-            self._address = self._compiled[0]
+            with one_at_a_time:
+                self._behind: object = None
+                self._address = self._interpreted() if is_interpreted() else self._loaded()
             _by_address[self._address] = self.function
         return self._address
+
+    @property
+    def is_compiled_here(self) -> bool:
+        """Whether this process compiled it, or has it from Numba's cache, not as object code."""
+        return self.address != 0 and self._behind is not None
 
     def load(self) -> int:
         """The address; for whoever warms kernels up."""
         return self.address
 
-    def _compile(self) -> tuple[int, object]:
-        if numba.config.DISABLE_JIT:
-            function = _c_type(self.signature)(self.function)
-            return ctypes.cast(function, ctypes.c_void_p).value or 0, function
-        compiled = CFunc(
-            self.function,
-            sigutils.normalize_signature(self.signature),
-            locals={},
-            options={"error_model": "numpy", **self._options},
-        )
-        with compiling(self.function):
-            compiled._cache = EntryCache(self.function)
+    def _interpreted(self) -> int:
+        function = self._behind = _c_type(self.signature)(self.function)
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    def _loaded(self) -> int:
+        code = found(self.function, self.signature, self._options)
+        if code is None:
+            with compiling(self.function):
+                return self._compile(*place_of(self.function, self.signature, self._options))
+        return load(*code)
+
+    def _compile(self, place: Any, symbol: str) -> int:
+        """The address of what Numba compiles: as object code, which is kept; else Numba keeps its own."""
+        teach_numba()
+        from numba.core import sigutils
+        from numba.core.ccallback import CFunc
+
+        from .numba_cache import EntryCache, our_cache
+
+        signature = sigutils.normalize_signature(self.signature)
+        compiled = self._behind = CFunc(self.function, signature, locals={}, options=self._options)
+        compiled._cache = cache = EntryCache(self.function)
+        with our_cache():
             compiled.compile()
-        return compiled.address, compiled
+            if cache.has_made:
+                code = object_code(compiled.inspect_llvm(), compiled.native_name, symbol)
+                if code is not None:
+                    keep(place, code)
+                    return load(code, symbol)
+                cache.write()
+        address: int = compiled.address
+        return address
 
 
 def callback(signature: str, **options) -> Callable[[Callable], Callback]:
@@ -76,25 +99,38 @@ def address_of(array):
     return array.ctypes.data
 
 
-@intrinsic
-def _address_of(typing_context, array):
-    def codegen(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return builder.ptrtoint(data, context.get_value_type(types.int64))
+@when_compiling
+def _teach() -> None:
+    from numba import types
+    from numba.extending import intrinsic, overload
 
-    return types.int64(array), codegen
+    @intrinsic
+    def address_in(typing_context, array):
+        def codegen(context, builder, signature, arguments):
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            return builder.ptrtoint(data, context.get_value_type(types.int64))
+
+        return types.int64(array), codegen
+
+    @overload(address_of, jit_options={"forceinline": True})
+    def overload_address_of(array):
+        return lambda array: address_in(array)
 
 
-@overload(address_of, jit_options={"forceinline": True})
-def _overload_address_of(array):
-    return lambda array: _address_of(array)
+_C_TYPES = {"int32": ctypes.c_int32, "int64": ctypes.c_int64, "float64": ctypes.c_double}
 
 
-_C_TYPES = {types.int32: ctypes.c_int32, types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
+def parts_of(signature: str) -> tuple[str, list[str]]:
+    """Types of the result and of the arguments, as they are written: "a(b, c[:,::1])" is a, [b, c[:,::1]]."""
+    found = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", signature, re.DOTALL)
+    if found is None:
+        raise ValueError(f"signature {signature!r}, expected RESULT(TYPE, ...)")
+    return found[1], re.findall(r"\w+(?:\[[^]]*\])?", found[2])
 
 
-def _c_type(signature: str):
-    arguments, result = sigutils.normalize_signature(signature)
+@cache
+def _c_type(signature: str) -> Any:
+    result, arguments = parts_of(signature)
     return ctypes.CFUNCTYPE(_C_TYPES[result], *(_C_TYPES[x] for x in arguments))
 
 
@@ -104,15 +140,26 @@ def caller(signature: str):
     Interpreted, it does the same through ctypes; where kernels see other memory than that at addresses, it
     calls the Python function behind the address.
     """
-    expected, result = sigutils.normalize_signature(signature)
-    c_type = _c_type(signature)
-    plain = [float if kind is types.float64 else int for kind in expected]
 
     def call(address, arguments):
         seen = memory_seen()
         if seen is not None:
             return (seen.function(int(address)) or _by_address[int(address)])(*arguments)
-        return c_type(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
+        plain = (float if kind == "float64" else int for kind in parts_of(signature)[1])
+        return _c_type(signature)(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
+
+    when_compiling(lambda: _teach_call(call, signature))
+    return call
+
+
+def _teach_call(call: Callable, signature: str) -> None:
+    """Teach Numba `call`(address, arguments)."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils, sigutils
+    from numba.extending import intrinsic, overload
+
+    expected, result = sigutils.normalize_signature(signature)
 
     @intrinsic
     def through(typing_context, address, arguments):
@@ -133,7 +180,5 @@ def caller(signature: str):
         return result(types.int64, arguments), codegen
 
     @overload(call, jit_options={"forceinline": True})
-    def _overload_call(address, arguments):
+    def overload_call(address, arguments):
         return lambda address, arguments: through(address, arguments)
-
-    return call

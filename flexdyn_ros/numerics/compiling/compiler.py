@@ -1,73 +1,17 @@
-"""How kernels are compiled."""
+"""How kernels are compiled: what is decorated, and what Python calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import RLock
+from functools import cached_property, wraps
+from typing import Any
 
-import numba
-from numba import njit
-from numba.extending import register_jitable
-
-from .cache import EntryCache, compiling, keep
+from .cache import compiling
+from .direct import Bound, is_direct
 from .sources import add_home
+from .teaching import apart, inlined, inner, is_interpreted, kernel, leaf, one_at_a_time, teach_numba
 
-#: options of all that kernels call: floats divide as in NumPy, and nothing is made that C would call
-COMPILED: dict = {"error_model": "numpy", "no_cfunc_wrapper": True}
-
-
-def kernel(function: Callable | None = None, **options):
-    """Decorate a kernel that other kernels call: compiled with them, kept on disk.
-
-    Options are those of `numba.njit`. From Python it is an ordinary function, interpreted: no way in is
-    compiled for it (unpacking tuples of arrays from Python objects would be most of the code), and constants
-    among its arguments make no versions of their own.
-    """
-    if function is None:
-        return lambda f: kernel(f, **options)
-    keep(function)
-    return register_jitable(**COMPILED, cache=True, **options)(function)
-
-
-def apart(function: Callable, *names: str) -> Callable:
-    """Give a function that was made for something the names of that as a part of its own.
-
-    Symbols of compiled code have a function's name, the types of its arguments and a count that begins anew
-    in each process: two functions of one name, kept by two processes, may be taken for each other by a third.
-    """
-    function.__qualname__ = " of ".join((function.__qualname__, *names))
-    return function
-
-
-def inner(function: Callable):
-    """Decorate a kernel that is compiled anew with each of its callers, and not kept on disk by itself.
-
-    One that is made for a family is told `apart` from those of others.
-    """
-    add_home(function.__module__)
-    return register_jitable(**COMPILED)(function)
-
-
-def inlined(function: Callable):
-    """Decorate a kernel that does little itself, and calls what is large.
-
-    It is written into its callers before their types are found, and is no code of its own: LLVM would
-    optimise, and translate, all that it calls once more. Its own arithmetic is rounded as its callers
-    allow, in batches otherwise than in single calls; trees, where both give the same bits, have none here.
-    """
-    add_home(function.__module__)
-    function.targetoptions, function.py_func = {"inline": "always"}, function
-    return register_jitable(**COMPILED)(function)
-
-
-def leaf(function: Callable):
-    """Decorate a few lines of scalar arithmetic: always inlined, never kept on disk by itself."""
-    add_home(function.__module__)
-    return register_jitable(**COMPILED, forceinline=True)(function)
-
-
-#: held while an entry compiles or loads: several threads may make the first call
-_one_at_a_time = RLock()
+__all__ = ["Entry", "any_types", "apart", "entry", "inlined", "inner", "kernel", "leaf"]
 
 
 class Entry:
@@ -77,33 +21,97 @@ class Entry:
     may try the entry first and look at its arguments only when that fails.
     """
 
-    def __init__(self, function: Callable, signature: str, *, module: str = "", **options) -> None:
+    def __init__(
+        self, function: Callable, signature: str, *, module: str = "", nogil: bool = False, **options: Any
+    ) -> None:
         if module:  # made for a module by another, which gave it what it closes over
             function.__module__, function.__qualname__ = module, function.__name__
         self.function, self.signature = function, signature
         self._called: Callable | None = None
-        self._dispatcher = njit(function, error_model="numpy", **options)
-        if not numba.config.DISABLE_JIT:
-            self._dispatcher._cache = EntryCache(function)
+        self._is_apart, self._options = nogil, options
+        # what keeps compiled code tells functions by where they are found, else by all they refer to
+        function.__qualname__ = f"{function.__name__}.function"
+
+    @cached_property
+    def bound(self) -> Bound:
+        """It as a function of Python; ValueError where there is no way for its arguments."""
+        return Bound(self.function, self.signature, self._is_apart, self._options)
 
     def load(self) -> Callable:
         """The compiled function, made or read from the cache if need be."""
         if self._called is None:
-            with _one_at_a_time:
+            with one_at_a_time:
                 if self._called is None:
-                    self._called = self._dispatcher if numba.config.DISABLE_JIT else self._compiled()
+                    self._called = self._compiled()
         return self._called
 
     def _compiled(self) -> Callable:
-        with compiling(self.function):
-            self._dispatcher.compile(self.signature)
-        self._dispatcher.disable_compile()
-        return self._dispatcher
+        if is_interpreted():
+            return self.function
+        return self.bound.load() if is_direct(self.signature) else self._dispatched()
+
+    def _dispatched(self) -> Callable:
+        """Numba's dispatcher."""
+        from numba import njit
+
+        from .numba_cache import EntryCache, our_cache
+
+        teach_numba()
+        called = njit(self.function, error_model="numpy", nogil=self._is_apart, **self._options)
+        called._cache = cache = EntryCache(self.function)
+        with compiling(self.function), our_cache():
+            called.compile(self.signature)
+            cache.write()
+        called.disable_compile()
+        return called
 
     def __call__(self, *arguments):
         return self.load()(*arguments)
 
 
-def entry(signature: str, **options) -> Callable[[Callable], Entry]:
-    """Decorate a kernel that Python enters with exactly the argument types of `signature`."""
+def entry(signature: str, **options: Any) -> Callable[[Callable], Entry]:
+    """Decorate a kernel that Python enters with exactly the argument types of `signature`.
+
+    nogil=True: for long calls, during which other threads of Python run; others are shorter by 0.1 us.
+    """
     return lambda function: Entry(function, signature, **options)
+
+
+def any_types(function: Callable) -> Callable:
+    """Decorate a function that Python calls with arguments of several types, real and complex numbers:
+    compiled, and kept, by Numba for every combination that comes.
+
+    It must be a function of its own that calls a kernel: what is kept of a kernel has no way in.
+    """
+    add_home(function.__module__)
+    dispatchers: list[Callable] = []
+    known: set[tuple] = set()
+
+    @wraps(function)
+    def called(*arguments):
+        if is_interpreted():
+            return function(*arguments)
+        import numba
+
+        types = tuple(numba.typeof(argument) for argument in arguments)
+        if types not in known:
+            with one_at_a_time, compiling(function):
+                _compile(function, dispatchers, types)
+            known.add(types)
+        return dispatchers[0](*arguments)
+
+    return called
+
+
+def _compile(function: Callable, dispatchers: list[Callable], types: tuple) -> None:
+    """Have the one dispatcher of a function know these types of arguments."""
+    from numba import njit
+
+    from .numba_cache import keep, our_cache
+
+    teach_numba()
+    keep(function)
+    with our_cache():
+        if not dispatchers:
+            dispatchers.append(njit(function, cache=True, error_model="numpy"))
+        dispatchers[0].compile(types)  # type: ignore[attr-defined]

@@ -12,9 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 
-from numba import types
-from numba.core.serialize import dumps
-
 
 def fingerprint(function: Callable) -> str:
     """Hash of the code of a function and of all that it closes over."""
@@ -51,11 +48,13 @@ def _of_value(value: object, seen: dict[int, int]) -> Iterator[bytes]:
             yield from _of_value(one, seen)
     elif isinstance(value, frozenset):
         yield f"frozenset {sorted(map(repr, value))}".encode()
-    elif isinstance(value, types.Type):
+    elif "numba" in sys.modules and isinstance(value, sys.modules["numba"].types.Type):
         yield f"Numba's {value}".encode()
     elif isinstance(value, int | float | complex | str | bytes | None):
         yield f"{type(value).__name__} {value!r}".encode()
     else:
+        from numba.core.serialize import dumps
+
         yield dumps(value)
 
 

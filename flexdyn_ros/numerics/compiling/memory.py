@@ -16,10 +16,8 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 import numpy as np
-from numba import carray, types
-from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-from .windows import array_at
+from .teaching import when_compiling
 
 
 class SeenMemory(Protocol):
@@ -84,39 +82,43 @@ def borrowed(array):
     return array
 
 
-def _at_address(function: Callable, element: types.Type) -> None:
-    """Teach Numba `function`(address, n)."""
+@when_compiling
+def _teach() -> None:
+    from numba import carray, types
+    from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-    @type_callable(function)
-    def typed(context):
-        def type_of(address, n):
-            fits = isinstance(address, types.Integer) and isinstance(n, types.Integer)
-            return types.Array(element, 1, "C") if fits else None
+    from .windows import array_at
 
-        return type_of
+    def at_address(function: Callable, element: types.Type) -> None:
+        """Teach Numba `function`(address, n)."""
 
-    @lower_builtin(function, types.Integer, types.Integer)
-    def lower(context, builder, signature, values):
-        address, n = (
-            context.cast(builder, value, kind, types.intp)
-            for value, kind in zip(values, signature.args, strict=True)
-        )
-        data = builder.inttoptr(address, context.get_data_type(element).as_pointer())
-        return array_at(context, builder, signature.return_type, data, n)
+        @type_callable(function)
+        def typed(context):
+            def type_of(address, n):
+                fits = isinstance(address, types.Integer) and isinstance(n, types.Integer)
+                return types.Array(element, 1, "C") if fits else None
 
+            return type_of
 
-_at_address(floats_at, types.float64)
-_at_address(ints_at, types.int64)
+        @lower_builtin(function, types.Integer, types.Integer)
+        def lower(context, builder, signature, values):
+            address, n = (
+                context.cast(builder, value, kind, types.intp)
+                for value, kind in zip(values, signature.args, strict=True)
+            )
+            data = builder.inttoptr(address, context.get_data_type(element).as_pointer())
+            return array_at(context, builder, signature.return_type, data, n)
 
+    at_address(floats_at, types.float64)
+    at_address(ints_at, types.int64)
 
-@intrinsic
-def _pointer_into(typing_context, array):
-    def codegen(context, builder, signature, arguments):
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    @intrinsic
+    def pointer_into(typing_context, array):
+        def codegen(context, builder, signature, arguments):
+            return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
-    return types.CPointer(array.dtype)(array), codegen
+        return types.CPointer(array.dtype)(array), codegen
 
-
-@overload(borrowed, jit_options={"forceinline": True})
-def _borrowed(array):
-    return lambda array: carray(_pointer_into(array), array.shape)
+    @overload(borrowed, jit_options={"forceinline": True})
+    def _borrowed(array):
+        return lambda array: carray(pointer_into(array), array.shape)

@@ -11,20 +11,21 @@ and Python are in the hash.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import find_spec
+from typing import NamedTuple
 
 import llvmlite
-import numba
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.imported_names import Import, imports
-
 #: decides where results lie and what must be compiled anew, not what they are
-_MACHINERY = {f"{__package__}.{name}" for name in ("cache", "cache_folder", "imported_names", "sources")}
+_MACHINERY = {f"{__package__}.{name}" for name in ("cache", "numba_cache", "sources")}
 
 #: names of the top-level packages and modules that hold kernels
 _homes = {__name__.partition(".")[0]}
@@ -141,9 +142,24 @@ def reach(module: str, path: str | None = None) -> dict[str, str]:
     return seen
 
 
+@cache
+def _version_of(package: str) -> str:
+    """Version of a package that is installed, from the name of the folder that says so: neither it nor what
+    reads such folders is imported for that, where it need not be."""
+    found = find_spec(package)
+    folders = (os.path.dirname(place) for place in (found and found.submodule_search_locations) or ())
+    for folder in folders:
+        for name in os.listdir(folder):
+            if name.startswith(f"{package}-") and name.endswith(".dist-info"):
+                return name[len(package) + 1 : -len(".dist-info")]
+    from importlib.metadata import version
+
+    return version(package)
+
+
 def source_key(*modules: tuple[str, str | None]) -> str:
     """Hash of the sources in reach of modules (name, path or None) and of the versions that matter."""
-    versions = numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag
+    versions = _version_of("numba"), llvmlite.__version__, np.__version__, sys.implementation.cache_tag
     digest = hashlib.sha256(" ".join(versions).encode())
     read: dict[str, str] = {}
     for module, path in modules:
@@ -151,3 +167,68 @@ def source_key(*modules: tuple[str, str | None]) -> str:
     for name in sorted(read):
         digest.update(name.encode() + b"\0" + _source(read[name])[0])
     return digest.hexdigest()[:16]
+
+
+# ---- imports of a source, read from its text without running it ----
+
+
+class Import(NamedTuple):
+    """One imported module and what is taken from it."""
+
+    #: dots before the name: 0 for an absolute import
+    level: int
+    #: dotted name; empty in `from . import x`
+    module: str
+    #: names taken from the module, "*" for all; none where the module itself is bound to a name
+    names: tuple[str, ...] = ()
+
+
+_WORD = re.compile(rb"import(?!\w)")
+#: imports that need no parser: a line of its own, names in one line or in plain parentheses
+_PLAIN = re.compile(
+    rb"[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(?:\(([\w\s,]+)\)|([\w \t,]+|\*))[ \t]*(?:#[^\n]*)?\r?$"
+    rb"|[ \t]*import[ \t]+([\w.]+)([ \t]+as[ \t]+\w+)?[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+
+
+def imports(source: bytes) -> list[Import]:
+    """Every import of a source, also within functions and conditions.
+
+    Plain lines are read by a pattern, which takes a twentieth of the time; a source with any other line that
+    has the word is parsed. A line of a text that reads like an import counts as one.
+    """
+    found: list[Import] = []
+    for word in _WORD.finditer(source):
+        start = source.rfind(b"\n", 0, word.start()) + 1
+        line = _PLAIN.match(source, start)
+        if line is None or source.endswith((b"\\\n", b"\\\r\n"), 0, start):
+            return list(_parsed(source))
+        dots, origin, several, one_line, module, alias = line.groups()
+        if module is not None:
+            found += _plainly(module.decode(), alias is not None)
+        else:
+            taken = (several or one_line).split(b",")
+            names = tuple(name.split()[0].decode() for name in taken if name.strip())
+            found.append(Import(len(dots), origin.decode(), names))
+    return found
+
+
+def _plainly(module: str, renamed: bool) -> Iterator[Import]:
+    """`import a.b as c` binds a.b; without a new name it binds `a`, and whatever is below."""
+    yield Import(0, module)
+    if not renamed and "." in module:
+        yield Import(0, module.partition(".")[0])
+
+
+def _parsed(source: bytes) -> Iterator[Import]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return  # Python cannot import it either
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield Import(node.level, node.module or "", tuple(alias.name for alias in node.names))
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _plainly(alias.name, alias.asname is not None)

@@ -22,7 +22,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from multiprocessing import get_context
 
-from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+from flexdyn_ros.numerics.compiling.cache import cache_folder
 from flexdyn_ros.numerics.compiling.warmup_names import WarmUpError, entries_of, names_of, shown
 
 __all__ = ["WarmUpError", "load_entry", "warm_up"]

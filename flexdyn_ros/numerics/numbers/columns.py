@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from numba import types
-from numba.extending import overload
-
-from .vectors import Lanes, Tangents
+from flexdyn_ros.numerics.compiling.teaching import when_compiling
 
 __all__ = ["COLUMNS", "ON_FLOATS", "ON_LANES", "ON_TANGENTS", "column_of"]
 
@@ -20,12 +17,19 @@ def column_of(array):
     return ON_FLOATS
 
 
-@overload(column_of, jit_options={"forceinline": True})
-def _column_of(array):
-    if not isinstance(array, types.Array):
-        return None
-    if isinstance(array.dtype, Lanes):
-        return lambda array: ON_LANES
-    if isinstance(array.dtype, Tangents):
-        return lambda array: ON_TANGENTS
-    return lambda array: ON_FLOATS
+@when_compiling
+def _teach() -> None:
+    from numba import types
+    from numba.extending import overload
+
+    from .vector_types import Lanes, Tangents
+
+    @overload(column_of, jit_options={"forceinline": True})
+    def _column_of(array):
+        if not isinstance(array, types.Array):
+            return None
+        if isinstance(array.dtype, Lanes):
+            return lambda array: ON_LANES
+        if isinstance(array.dtype, Tangents):
+            return lambda array: ON_TANGENTS
+        return lambda array: ON_FLOATS

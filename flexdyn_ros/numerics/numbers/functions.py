@@ -8,13 +8,10 @@ on, so an `if` in a kernel asks something that is one for all samples: the model
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from flexdyn_ros.numerics.compiling.compiler import apart, leaf
+from flexdyn_ros.numerics.compiling.teaching import apart, leaf, when_compiling
 
-from . import vectors as of
-from .vectors import LANES, Lanes, Mask, Tangents
+from .vectors import LANES, element, with_element
 
 __all__ = ["absolute", "both", "either", "equal", "fails", "holds", "larger", "less", "select", "smaller"]
 
@@ -63,56 +60,6 @@ def select(condition, a, b):
     return a if condition else b
 
 
-_INLINE = {"forceinline": True}
-
-
-@overload(less, jit_options=_INLINE)
-def _less(a, b):
-    if isinstance(a, Lanes) or isinstance(b, Lanes):
-        return lambda a, b: of.less_lanes(a, b)
-    return lambda a, b: a.real < b.real
-
-
-@overload(equal, jit_options=_INLINE)
-def _equal(a, b):
-    if isinstance(a, Lanes) or isinstance(b, Lanes):
-        return lambda a, b: of.equal_lanes(a, b)
-    return lambda a, b: a.real == b.real
-
-
-@overload(both, jit_options=_INLINE)
-def _both(a, b):
-    if isinstance(a, Mask):
-        return lambda a, b: of.both_masks(a, b)
-    return lambda a, b: a and b
-
-
-@overload(either, jit_options=_INLINE)
-def _either(a, b):
-    if isinstance(a, Mask):
-        return lambda a, b: of.either_mask(a, b)
-    return lambda a, b: a or b
-
-
-@overload(holds, jit_options=_INLINE)
-def _holds(condition):
-    if isinstance(condition, Mask):
-        return lambda condition: of.all_lanes(condition)
-    return lambda condition: condition
-
-
-@overload(fails, jit_options=_INLINE)
-def _fails(condition):
-    return (lambda condition: not condition) if isinstance(condition, types.Boolean) else None
-
-
-@overload(select, jit_options=_INLINE)
-def _select(condition, a, b):
-    if isinstance(condition, Mask):
-        return lambda condition, a, b: of.select_lanes(condition, a, b)
-    return lambda condition, a, b: a if condition else b
-
-
 @leaf
 def absolute(x):
     """|x|, with the sign of the value; analytic but at zero."""
@@ -131,66 +78,104 @@ def smaller(a, b):
     return select(less(b, a), b, a)
 
 
-# ---- NumPy's functions of the two vector types ----
+@when_compiling
+def _teach() -> None:
+    from numba import types
+    from numba.extending import overload
 
+    from . import vector_types as of
+    from .vector_types import Lanes, Mask, Tangents
 
-def _define(function, value, slope) -> None:
-    """Teach Numba f(x) for Lanes, lane by lane, and for Tangents, from the slope f'(x, f(x))."""
-    value, slope = leaf(value), leaf(slope)
+    inline = {"forceinline": True}
 
-    @overload(function)
-    def implementation(x):
+    @overload(less, jit_options=inline)
+    def _less(a, b):
+        if isinstance(a, Lanes) or isinstance(b, Lanes):
+            return lambda a, b: of.less_lanes(a, b)
+        return lambda a, b: a.real < b.real
+
+    @overload(equal, jit_options=inline)
+    def _equal(a, b):
+        if isinstance(a, Lanes) or isinstance(b, Lanes):
+            return lambda a, b: of.equal_lanes(a, b)
+        return lambda a, b: a.real == b.real
+
+    @overload(both, jit_options=inline)
+    def _both(a, b):
+        if isinstance(a, Mask):
+            return lambda a, b: of.both_masks(a, b)
+        return lambda a, b: a and b
+
+    @overload(either, jit_options=inline)
+    def _either(a, b):
+        if isinstance(a, Mask):
+            return lambda a, b: of.either_mask(a, b)
+        return lambda a, b: a or b
+
+    @overload(holds, jit_options=inline)
+    def _holds(condition):
+        if isinstance(condition, Mask):
+            return lambda condition: of.all_lanes(condition)
+        return lambda condition: condition
+
+    @overload(fails, jit_options=inline)
+    def _fails(condition):
+        return (lambda condition: not condition) if isinstance(condition, types.Boolean) else None
+
+    @overload(select, jit_options=inline)
+    def _select(condition, a, b):
+        if isinstance(condition, Mask):
+            return lambda condition, a, b: of.select_lanes(condition, a, b)
+        return lambda condition, a, b: a if condition else b
+
+    def define(function, value, slope) -> None:
+        """Teach Numba f(x) for Lanes, lane by lane, and for Tangents, from the slope f'(x, f(x))."""
+        value, slope = leaf(value), leaf(slope)
+
+        @overload(function)
+        def implementation(x):
+            if isinstance(x, Tangents):
+
+                def of_tangents(x):
+                    at = x.real
+                    result = value(at)
+                    return of.chained(x, result, slope(at, result))
+
+                return apart(of_tangents, function.__name__)
+            if isinstance(x, Lanes):
+
+                def of_lanes(x):
+                    result = x
+                    for k in range(LANES):
+                        result = with_element(result, k, value(element(x, k)))
+                    return result
+
+                return apart(of_lanes, function.__name__)
+            return None
+
+    define(np.exp, lambda x: np.exp(x), lambda x, f: f)
+    define(np.log, lambda x: np.log(x), lambda x, f: 1.0 / x)
+    define(np.tanh, lambda x: np.tanh(x), lambda x, f: 1.0 - f * f)
+    define(np.sin, lambda x: np.sin(x), lambda x, f: np.cos(x))
+    define(np.cos, lambda x: np.cos(x), lambda x, f: -np.sin(x))
+
+    @overload(np.sqrt)
+    def _sqrt(x):
         if isinstance(x, Tangents):
 
             def of_tangents(x):
-                at = x.real
-                result = value(at)
-                return of.chained(x, result, slope(at, result))
+                root = np.sqrt(x.real)
+                return of.chained(x, root, 0.5 / root)
 
-            return apart(of_tangents, function.__name__)
+            return of_tangents
         if isinstance(x, Lanes):
-
-            def of_lanes(x):
-                result = x
-                for k in range(LANES):
-                    result = of.with_element(result, k, value(of.element(x, k)))
-                return result
-
-            return apart(of_lanes, function.__name__)
+            return lambda x: of.root_lanes(x)
         return None
 
+    @overload(np.floor)
+    def _floor(x):
+        return (lambda x: of.floor_lanes(x)) if isinstance(x, Lanes) else None
 
-_define(np.exp, lambda x: np.exp(x), lambda x, f: f)
-_define(np.log, lambda x: np.log(x), lambda x, f: 1.0 / x)
-_define(np.tanh, lambda x: np.tanh(x), lambda x, f: 1.0 - f * f)
-_define(np.sin, lambda x: np.sin(x), lambda x, f: np.cos(x))
-_define(np.cos, lambda x: np.cos(x), lambda x, f: -np.sin(x))
-
-
-@overload(np.sqrt)
-def _sqrt(x):
-    if isinstance(x, Tangents):
-
-        def of_tangents(x):
-            root = np.sqrt(x.real)
-            return of.chained(x, root, 0.5 / root)
-
-        return of_tangents
-    if isinstance(x, Lanes):
-        return lambda x: of.root_lanes(x)
-    return None
-
-
-@overload(np.floor)
-def _floor(x):
-    return (lambda x: of.floor_lanes(x)) if isinstance(x, Lanes) else None
-
-
-@overload(abs)
-def _abs(x):
-    return (lambda x: absolute(x)) if isinstance(x, Lanes | Tangents) else None
-
-
-def is_vector(kind: types.Type) -> bool:
-    """True for the two vector types."""
-    return isinstance(kind, Lanes | Tangents)
+    @overload(abs)
+    def _abs(x):
+        return (lambda x: absolute(x)) if isinstance(x, Lanes | Tangents) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba.extending import overload
+from flexdyn_ros.numerics.compiling.teaching import when_compiling
 
 __all__ = ["again"]
 
@@ -24,6 +24,10 @@ def again(condition, values):
     return bool(condition), values
 
 
-@overload(again, jit_options={"forceinline": True})
-def _again(condition, values):
-    return lambda condition, values: (condition, values)
+@when_compiling
+def _teach() -> None:
+    from numba.extending import overload
+
+    @overload(again, jit_options={"forceinline": True})
+    def _again(condition, values):
+        return lambda condition, values: (condition, values)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numba import types
-from numba.extending import lower_builtin, type_callable
 
-from flexdyn_ros.numerics.compiling.compiler import leaf
-from flexdyn_ros.numerics.compiling.windows import array_at
+from flexdyn_ros.numerics.compiling.teaching import leaf, when_compiling
 
 from . import functions  # noqa: F401 - who has such arrays has the functions of their numbers
-from .vectors import ALIGNMENT, DIRECTIONS, LANES, Vector, lanes, tangents
+from .vectors import ALIGNMENT, DIRECTIONS, LANES
 
 __all__ = ["ONE_LANE", "PER_LANES", "PER_TANGENTS", "aligned", "lanes_of", "next_aligned", "tangents_of"]
 
@@ -44,20 +39,28 @@ def tangents_of(memory):
     raise NotImplementedError("only kernels that are compiled know tangents")
 
 
-def _seen_as(function: Callable, kind: Vector, per_number: int) -> None:
-    """Teach Numba `function`(memory)."""
+@when_compiling
+def _teach() -> None:
+    from numba import types
+    from numba.extending import lower_builtin, type_callable
 
-    @type_callable(function)
-    def typed(context):
-        return lambda memory: types.Array(kind, 1, "C") if isinstance(memory, types.Array) else None
+    from flexdyn_ros.numerics.compiling.windows import array_at
 
-    @lower_builtin(function, types.Array)
-    def lower(context, builder, signature, values):
-        memory = context.make_array(signature.args[0])(context, builder, values[0])
-        data = builder.bitcast(memory.data, context.get_data_type(kind).as_pointer())
-        n = builder.sdiv(memory.nitems, context.get_constant(types.intp, per_number))
-        return array_at(context, builder, signature.return_type, data, n)
+    from .vector_types import lanes, tangents
 
+    def seen_as(function, kind, per_number) -> None:
+        """Teach Numba `function`(memory)."""
 
-_seen_as(lanes_of, lanes, PER_LANES)
-_seen_as(tangents_of, tangents, PER_TANGENTS)
+        @type_callable(function)
+        def typed(context):
+            return lambda memory: types.Array(kind, 1, "C") if isinstance(memory, types.Array) else None
+
+        @lower_builtin(function, types.Array)
+        def lower(context, builder, signature, values):
+            memory = context.make_array(signature.args[0])(context, builder, values[0])
+            data = builder.bitcast(memory.data, context.get_data_type(kind).as_pointer())
+            n = builder.sdiv(memory.nitems, context.get_constant(types.intp, per_number))
+            return array_at(context, builder, signature.return_type, data, n)
+
+    seen_as(lanes_of, lanes, PER_LANES)
+    seen_as(tangents_of, tangents, PER_TANGENTS)

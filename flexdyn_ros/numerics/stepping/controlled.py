@@ -13,7 +13,7 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import copy, window
 
 from .accounts import OFTEN, ROUNDED, SELDOM, begin_accounts, look_at_energies, strictness
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
@@ -355,7 +355,8 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         h = max(h * share, wanted) if h < wanted else h * share
         t = next_t
         if taken < path_q.shape[0]:
-            path_q[taken], path_v[taken] = memory.q, memory.v
+            copy(path_q[taken], memory.q)
+            copy(path_v[taken], memory.v)
         taken += 1
         if taken == most and t < end:
             status = STEPPED

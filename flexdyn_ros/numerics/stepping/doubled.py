@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import displacement
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import copy, window
 
 from . import places
 from .accounts import begin_accounts, look_at_energies, strictness
@@ -35,10 +35,11 @@ GROWTH, SHRINKAGE, SAFETY = 4.0, 0.1, 0.9
 def keep(memory, actuators, row):
     """Copy the state to a row of the work memory."""
     nq, nv, nu = memory.nq, memory.nv, memory.nu
-    row[0:nq], row[nq : nq + nv] = memory.q, memory.v
+    copy(window(row, 0, nq), memory.q)
+    copy(window(row, nq, nv), memory.v)
     row[nq + nv], row[nq + nv + 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]
-    row[nq + nv + 2 : nq + nv + 2 + nu] = memory.effort
-    row[nq + nv + 2 + nu : nq + nv + 2 + nu + actuators.size] = actuators
+    copy(window(row, nq + nv + 2, nu), memory.effort)
+    copy(window(row, nq + nv + 2 + nu, actuators.size), actuators)
 
 
 @kernel
@@ -171,12 +172,15 @@ def run_to(
         control[places.ACCEPTED] += 1.0
         look_at_energies(steps, 1.0, control)
         if row < times.size and times[row] == t:
-            q[row], v[row], effort[row] = memory.q, memory.v, memory.effort
+            copy(q[row], memory.q)
+            copy(v[row], memory.v)
+            copy(effort[row], memory.effort)
             account[row, 0], account[row, 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]
             account[row, 2] = 0.0
             row += 1
         if taken < path_q.shape[0]:
-            path_q[taken], path_v[taken] = memory.q, memory.v
+            copy(path_q[taken], memory.q)
+            copy(path_v[taken], memory.v)
         taken += 1
         if taken == most and t < end:
             status = places.STEPPED

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import displacement
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import copy, window
 
 from . import places
 from .accounts import begin_accounts, made_until, may_make, note_energies
@@ -219,7 +219,8 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         aim = max(1, min(best, COLUMNS - 2))
         t = t_next
         if taken < path_q.shape[0]:
-            path_q[taken], path_v[taken] = memory.q, memory.v
+            copy(path_q[taken], memory.q)
+            copy(path_v[taken], memory.v)
         taken += 1
         if taken == most and t < end:
             status = places.STEPPED

@@ -9,8 +9,8 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import copy, shaped, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
 from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, SLOPES, call_balance, call_observe
@@ -42,7 +42,7 @@ def slopes_many(head, work, q, v, a, tau, wrenches, out):
     return at.OK
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
 def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     """Derivatives of tau = M a + h by q and v, and M, (nv, nv) each, of one state."""
     words = ints_at(head, HEAD_WORDS)
@@ -52,7 +52,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     status = status_of(words, q, v, a, v[0:0])
     if status != at.OK:
         return status
-    spare = floats_at(words[SPARE], 2 * nv * nv).reshape(nv, 2 * nv)
+    spare = shaped(floats_at(words[SPARE], 2 * nv * nv), (nv, 2 * nv))
     none = address_of(v)
     arrays = address_of(q), address_of(v), address_of(a), none, none, address_of(spare)
     call_balance(function_of(words, SLOPES), (head, words[WORK], *arrays))
@@ -63,7 +63,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     return at.OK if all_finite(spare) and all_finite(M) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
 def linearize_one(head, q, v, tau, A, B):
     """`linearize` of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)
@@ -111,7 +111,7 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
     given, twists = ints_at(words[GIVEN], nv), ints_at(words[TWISTS], words[TURNS])
-    M = floats_at(spare, nv * nv).reshape(nv, nv)
+    M = shaped(floats_at(spare, nv * nv), (nv, nv))
     rest = floats_at(spare + 8 * nv * nv, nv)
     call_observe(function_of(words, MASS), (head, work, address_of(q), address_of(v), address_of(M)))
     for i in range(nv):
@@ -151,8 +151,8 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     solve_rows(M, nv, tangents_of(floats), width)
     for i in range(nv):
         row = floats[size * i : size * (i + 1)]
-        B[nv + i] = row[0:nv]
-        lower[i] = row[nv : 3 * nv]
+        copy(B[nv + i], window(row, 0, nv))
+        copy(lower[i], window(row, nv, 2 * nv))
     add_turns(twists, v, A)
     return at.OK
 

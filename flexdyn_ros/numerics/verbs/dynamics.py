@@ -10,9 +10,8 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs.table import (
@@ -64,7 +63,7 @@ def make_ready(head):
     return call_ready(function_of(words, READY), (head, words[WORK]))
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def inverse_one(head, q, v, a, tau):
     """M a + h (nv,) of one state without wrenches, or efforts that exert that, by the family's recursion."""
     words = ints_at(head, HEAD_WORDS)
@@ -78,7 +77,7 @@ def inverse_one(head, q, v, a, tau):
     return status if status != at.OK else status_of_place(words, q)
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def balance_one(head, q, v, a, out):
     """M a + h (nv,) of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)
@@ -94,7 +93,7 @@ def balance_one(head, q, v, a, out):
     return status
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def unbalanced_one(head, q, v, tau, a):
     """SINGULAR if accelerations a do not balance the efforts tau (EFFORTS,) of a good state: what a
     factorisation found is then rounding divided by rounding."""
@@ -145,7 +144,7 @@ def balance_many(head, work, q, v, a, tau, wrenches, out):
     return found
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def forward_one(head, q, v, tau, a):
     """a (nv,) of one state under efforts (nv,) without wrenches."""
     words = ints_at(head, HEAD_WORDS)
@@ -204,7 +203,7 @@ def many_on_lanes(head, work, q, v, third, result, wrenches, pivot):
     floats[:] = 0.0
     given, found = window(block, nq + nv, most), window(block, nq + nv + most, most)
     acting, told = tail(block, n + 1), tail(block, n + 1 + width)
-    loads = wrenches.reshape(wrenches.shape[0], width)
+    loads = shaped(wrenches, (wrenches.shape[0], width))
     for first in range(0, q.shape[0], LANES):
         gather(block, q, first, nq)
         gather(window(block, nq, nv), v, first, nv)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, inlined
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
 from flexdyn_ros.numerics.verbs.table import LANES_SIGNATURE, ROWS
@@ -172,7 +172,7 @@ def _mass(prepare: Callable, write: Callable) -> Callable:
         words = ints_at(head, HEAD_WORDS)
         robot, nv, memory = words[ROBOT], words[NV], floats_at(work, words[SIZE])
         prepare(robot, memory)
-        write(robot, memory, floats_at(q, words[NQ]), floats_at(out, nv * nv).reshape(nv, nv))
+        write(robot, memory, floats_at(q, words[NQ]), shaped(floats_at(out, nv * nv), (nv, nv)))
         return 0
 
     return mass
@@ -187,7 +187,7 @@ def _of_state(prepare: Callable, name: str, write: Callable) -> Callable:
         robot, nq, nv, memory = words[ROBOT], words[NQ], words[NV], floats_at(work, words[SIZE])
         prepare(robot, memory)
         result = floats_at(out, words[RESULTS])
-        write(robot, memory, floats_at(q, nq), floats_at(v, nv), result.reshape(5, nv) if parts else result)
+        write(robot, memory, floats_at(q, nq), floats_at(v, nv), shaped(result, (5, nv)) if parts else result)
         return 0
 
     observe.__name__ = name
@@ -203,8 +203,8 @@ def _frames(write: Callable) -> Callable:
             floats_at(work, words[SIZE]),
             floats_at(q, words[NQ]),
             ints_at(words[BODIES], k),
-            floats_at(words[POINTS], k * width).reshape(k, width),
-            floats_at(out, 16 * k).reshape(k, 4, 4),
+            shaped(floats_at(words[POINTS], k * width), (k, width)),
+            shaped(floats_at(out, 16 * k), (k, 4, 4)),
         )
         return 0
 
@@ -220,7 +220,7 @@ def _jacobian(write: Callable) -> Callable:
         memory, place = floats_at(work, words[SIZE]), floats_at(q, words[NQ])
         for f in range(k):
             point, J = window(points, width * f, width), result[6 * nv * f : 6 * nv * (f + 1)]
-            write(words[ROBOT], memory, place, bodies[f], point, J.reshape(6, nv))
+            write(words[ROBOT], memory, place, bodies[f], point, shaped(J, (6, nv)))
         return 0
 
     return jacobian
@@ -264,7 +264,7 @@ def _rate_on_tangents(displace: Callable, write: Callable) -> Callable:
             floats[_WIDTH * (nq + i) + 1] = speed[i]
         displace(robot, still, turn, x)
         for f in range(k):
-            write(robot, memory, x, bodies[f], window(points, width * f, width), J.reshape(6, nv))
+            write(robot, memory, x, bodies[f], window(points, width * f, width), shaped(J, (6, nv)))
             for i in range(6):
                 s = 0.0
                 for j in range(nv):
@@ -301,8 +301,8 @@ def _balance(prepare: Callable, write: Callable) -> Callable:
             floats_at(a, nv),
             floats_at(tau, words[EFFORTS]),
             ints_at(words[BODIES], k),
-            floats_at(words[POINTS], k * width).reshape(k, width),
-            floats_at(wrenches, 6 * k).reshape(k, 6),
+            shaped(floats_at(words[POINTS], k * width), (k, width)),
+            shaped(floats_at(wrenches, 6 * k), (k, 6)),
             floats_at(out, nv),
         )
         return 0
@@ -327,8 +327,8 @@ def _load(write: Callable, width: int) -> Callable:
             floats_at(work, words[SIZE]),
             floats_at(q, words[NQ]),
             ints_at(bodies, k),
-            floats_at(points, k * width).reshape(k, width),
-            floats_at(wrenches, 6 * k).reshape(k, 6),
+            shaped(floats_at(points, k * width), (k, width)),
+            shaped(floats_at(wrenches, 6 * k), (k, 6)),
             floats_at(force, words[NV]),
         )
         return 0
@@ -353,7 +353,7 @@ def _inertia(write: Callable) -> Callable:
     def inertia(head, work, q, v, out):
         words = ints_at(head, HEAD_WORDS)
         nv, memory = words[NV], floats_at(work, words[SIZE])
-        write(words[ROBOT], memory, floats_at(q, words[NQ]), floats_at(out, nv * nv).reshape(nv, nv))
+        write(words[ROBOT], memory, floats_at(q, words[NQ]), shaped(floats_at(out, nv * nv), (nv, nv)))
         return 0
 
     return inertia
@@ -372,8 +372,8 @@ def _forward(prepare: Callable, run: Callable, load: Callable) -> Callable:
             for i in range(nv):
                 loaded[i] = force[i]
             points, loads = floats_at(words[POINTS], k * width), floats_at(wrenches, 6 * k)
-            bodies, points = ints_at(words[BODIES], k), points.reshape(k, width)
-            load(robot, memory, place, bodies, points, loads.reshape(k, 6), loaded)
+            bodies, points = ints_at(words[BODIES], k), shaped(points, (k, width))
+            load(robot, memory, place, bodies, points, shaped(loads, (k, 6)), loaded)
             force = loaded
         return run(robot, memory, place, floats_at(v, nv), force, floats_at(a, nv))
 
@@ -390,7 +390,10 @@ def _inverse_on_lanes(prepare: Callable, run: Callable, load: Callable) -> Calla
             prepare(robot, memory)
         run(robot, memory, q, v, a, tau)
         if k > 0:
-            bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
+            bodies, points = (
+                ints_at(words[BODIES], k),
+                shaped(floats_at(words[POINTS], k * width), (k, width)),
+            )
             for i in range(nv):
                 tau[i] = -tau[i]
             load(robot, memory, q, bodies, points, wrenches_on_lanes(words, work), tau)
@@ -411,7 +414,10 @@ def _forward_on_lanes(prepare: Callable, run: Callable, load: Callable) -> Calla
             prepare(robot, memory)
         if k > 0:
             # efforts are gathered anew for each block
-            bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
+            bodies, points = (
+                ints_at(words[BODIES], k),
+                shaped(floats_at(words[POINTS], k * width), (k, width)),
+            )
             load(robot, memory, q, bodies, points, wrenches_on_lanes(words, work), tau)
         return run(robot, memory, q, v, tau, window(found, 0, nv))
 
@@ -425,9 +431,9 @@ def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> Callabl
         words = ints_at(head, HEAD_WORDS)
         address, nq, nv, k, width = words[ROBOT], words[NQ], words[NV], words[COUNT], words[WIDTH]
         place, speed, rate = floats_at(q, nq), floats_at(v, nv), floats_at(a, nv)
-        efforts, loads = floats_at(tau, words[EFFORTS]), floats_at(wrenches, 6 * k).reshape(k, 6)
-        bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
-        table = floats_at(out, 2 * nv * nv).reshape(nv, 2 * nv)
+        efforts, loads = floats_at(tau, words[EFFORTS]), shaped(floats_at(wrenches, 6 * k), (k, 6))
+        bodies, points = ints_at(words[BODIES], k), shaped(floats_at(words[POINTS], k * width), (k, width))
+        table = shaped(floats_at(out, 2 * nv * nv), (nv, 2 * nv))
         n, numbers = 2 * nq + 3 * nv, floats_at(work, words[TANGENTS])
         floats = window(numbers, 0, _WIDTH * n)
         block, memory = tangents_of(floats), tangents_of(tail(numbers, _WIDTH * n))

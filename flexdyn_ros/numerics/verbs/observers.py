@@ -10,9 +10,8 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs.table import STATUS, call_observe, call_status
 
 from .head import CHOSEN, COUNT, HEAD_WORDS, NQ, NV, RESULTS, ROBOT, SPARE, WORK, function_of
@@ -44,7 +43,7 @@ def place(head, q, out):
     return observe(head, words[WORK], q, window(q, 0, 0), out)
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V})")
 def observe_one(head, q, v, out):
     """The result (RESULTS,) of a state."""
     words = ints_at(head, HEAD_WORDS)
@@ -53,13 +52,13 @@ def observe_one(head, q, v, out):
     return observe(head, words[WORK], q, v, out)
 
 
-@direct_entry(f"int64(int64, {_V}, {_M})")
+@entry(f"int64(int64, {_V}, {_M})")
 def place_one(head, q, out):
     """The pose or Jacobian of one frame."""
     return place(head, q, out)
 
 
-@direct_entry(f"int64(int64, {_V}, {_T})")
+@entry(f"int64(int64, {_V}, {_T})")
 def place_several(head, q, out):
     """Poses or Jacobians of several frames."""
     return place(head, q, out)
@@ -72,7 +71,7 @@ def velocity(head, q, v, out):
     nv = words[NV]
     if v.shape[0] != nv or out.shape[0] != 6 or words[COUNT] != 1:
         return at.BAD_SHAPE
-    J = floats_at(words[SPARE], 6 * nv).reshape(6, nv)
+    J = shaped(floats_at(words[SPARE], 6 * nv), (6, nv))
     status = place(head, q, J)
     for i in range(6):
         out[i] = 0.0
@@ -81,13 +80,13 @@ def velocity(head, q, v, out):
     return status if status != at.OK or finite(out, 6) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V})")
 def velocity_one(head, q, v, out):
     """J v (6,) with the Jacobian of one frame."""
     return velocity(head, q, v, out)
 
 
-@direct_entry(f"int64(int64, int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, int64, {_V}, {_V}, {_V}, {_V})")
 def acceleration_one(head, rate, q, v, a, out):
     """J a + dJ/dt v (6,) by the heads of the Jacobian of one frame and of its rate."""
     status = velocity(head, q, a, out)
@@ -103,7 +102,7 @@ def acceleration_one(head, rate, q, v, a, out):
     return status if status != at.OK or finite(out, 6) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V})")
 def center_one(head, q, out):
     """The centre of mass (3,), by the momenta; NOT_FINITE without mass."""
     words = ints_at(head, HEAD_WORDS)
@@ -118,7 +117,7 @@ def center_one(head, q, out):
     return status if status != at.OK or finite(out, 3) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, float64, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, float64, {_V})")
 def move_one(head, q, v, dt, out):
     """q (+) dt v."""
     words = ints_at(head, HEAD_WORDS)
@@ -130,7 +129,7 @@ def move_one(head, q, v, dt, out):
     return observe(head, words[WORK], q, turn, out)
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V})")
 def subtract_one(n, q0, q1, out):
     """q1 - q0, of n numbers each."""
     if q0.shape[0] != n or q1.shape[0] != n or out.shape[0] != n:
@@ -140,7 +139,7 @@ def subtract_one(n, q0, q1, out):
     return at.OK if finite(out, n) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_M})")
+@entry(f"int64(int64, {_V}, {_M})")
 def identity_one(head, q, out):
     """The identity (nv, nv) at a q."""
     words = ints_at(head, HEAD_WORDS)

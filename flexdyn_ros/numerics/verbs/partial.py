@@ -10,8 +10,8 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.verbs.table import BALANCE, MASS, STATUS, call_balance, call_observe, call_status
 
 from .dynamics import UNBALANCED, largest
@@ -45,7 +45,7 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
     efforts. spare: nv (nv + 2) numbers."""
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
-    M = floats_at(spare, nv * nv).reshape(nv, nv)
+    M = shaped(floats_at(spare, nv * nv), (nv, nv))
     rest, none = floats_at(spare + 8 * nv * nv, nv), floats_at(spare + 8 * nv * (nv + 1), nv)
     for i in range(nv):
         none[i] = 0.0
@@ -102,7 +102,7 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
                 tau[i] = rest[i]
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def forward_dynamics_one(head, q, v, tau, a):
     """a of one state without wrenches, 0 where it is given by the description and tau there not used."""
     words = ints_at(head, HEAD_WORDS)
@@ -122,7 +122,7 @@ def forward_dynamics_one(head, q, v, tau, a):
     return at.OK if finite(a, nv) else at.NOT_FINITE
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def inverse_dynamics_one(head, q, v, a, tau):
     """tau of one state without wrenches, 0 where the acceleration is not given: that in a is not used."""
     words = ints_at(head, HEAD_WORDS)

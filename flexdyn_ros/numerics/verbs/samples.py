@@ -5,7 +5,7 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
@@ -93,7 +93,7 @@ def wrenches_on_lanes(words, work):
     """Wrenches (COUNT, 6) of a block of lanes."""
     size, k = size_of_lanes(words), words[COUNT]
     block = lanes_of(window(floats_at(work, size), 0, size))
-    return tail(block, block.shape[0] - 6 * k).reshape(k, 6)
+    return shaped(tail(block, block.shape[0] - 6 * k), (k, 6))
 
 
 @kernel(forceinline=True)

@@ -9,6 +9,7 @@ from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of, next_aligned
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT, LANES
@@ -59,12 +60,12 @@ def linearize_taped(head, code, ends, constants, results, pattern, work, q, v, t
         put_rows(floats, tau, first, nq + nv)
         follow(code, 0, ends[0], floats, X)
         for g in range(GROUPS):
-            L = factors[g * nv * nv : (g + 1) * nv * nv].reshape(nv, nv)
+            L = shaped(factors[g * nv * nv : (g + 1) * nv * nv], (nv, nv))
             factorize(X, g, mass, given, pattern, L)
             solve_accelerations(X, g, rest, given, nq + nv + nu, pattern, L, sides)
         follow(code, ends[0], ends[1], floats, X)
         for g in range(GROUPS):
-            L = factors[g * nv * nv : (g + 1) * nv * nv].reshape(nv, nv)
+            L = shaped(factors[g * nv * nv : (g + 1) * nv * nv], (nv, nv))
             write_lower_rows(X, g, first + g * LANES, slopes, given, pattern, L, sides, A, B)
             finish_rows(words, first + g * LANES, q, v, tau, sides, done, A, B)
     return at.OK

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numba
 import numpy as np
 
+from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers, partial
 from flexdyn_ros.robot.analysis.partial import warn_of_unknown_efforts
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers, warn_of_overflow
 from flexdyn_ros.robot.entries.heads import Head, Heads
-from flexdyn_ros.robot.entries.taped import Taped
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import run_in_slices, shared_property
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
+
+if TYPE_CHECKING:
+    from flexdyn_ros.robot.entries.taped import Taped
 
 __all__ = ["EntryFunctions", "Points"]
 
@@ -188,6 +190,8 @@ class EntryFunctions(FamilyFunctions):
     @shared_property
     def taped(self) -> Taped:
         """For `linearize` of many states."""
+        from flexdyn_ros.robot.entries.taped import Taped  # few linearize many states
+
         return Taped(self, self.heads.linearizing)
 
     def by_efforts(self, B: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -274,7 +278,7 @@ class EntryFunctions(FamilyFunctions):
 
     def takes_lanes(self, name: str) -> bool:
         """Whether batches go on lanes, by the C function of that name."""
-        return name in self.table and not numba.config.DISABLE_JIT
+        return name in self.table and not is_interpreted()
 
     def refuse_efforts(
         self,

@@ -12,10 +12,10 @@ import logging
 from threading import Lock
 from typing import Any
 
-import numba
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.numbers.memory import aligned
 from flexdyn_ros.numerics.tracing.elimination import Seeds, jacobian
 from flexdyn_ros.numerics.tracing.graph import Graph
@@ -50,7 +50,7 @@ class Taped:
 
     def is_worth(self, count: int) -> bool:
         """Whether so many further states are better linearized by the tape."""
-        if numba.config.DISABLE_JIT or count < FEWEST:
+        if is_interpreted() or count < FEWEST:
             return False
         self._states += count
         if self._states < STATES:

@@ -19,7 +19,7 @@ from select import select
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
-from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+from flexdyn_ros.numerics.compiling.cache import cache_folder
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.store import Row

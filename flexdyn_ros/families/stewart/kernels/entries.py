@@ -14,7 +14,7 @@ from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
@@ -81,10 +81,10 @@ def add_loads(model, q, bodies, points, wrenches, force):
 def load_of_frames(words, model, q, wrenches, force):
     """force (6,) = sum J^T w of wrenches (6 COUNT,) at the frames of a head."""
     k = words[COUNT]
-    bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], 3 * k).reshape(k, 3)
+    bodies, points = ints_at(words[BODIES], k), shaped(floats_at(words[POINTS], 3 * k), (k, 3))
     for i in range(6):
         force[i] = 0.0
-    add_loads(model, q, bodies, points, wrenches.reshape(k, 6), force)
+    add_loads(model, q, bodies, points, shaped(wrenches, (k, 6)), force)
 
 
 @callback(table.ready.signature)
@@ -96,9 +96,9 @@ def ready(head, work):
 @callback(table.load.signature)
 def load(head, work, q, k, bodies, points, wrenches, force):
     """force (6,) += sum J^T w."""
-    bodies, points = ints_at(bodies, k), floats_at(points, 3 * k).reshape(k, 3)
+    bodies, points = ints_at(bodies, k), shaped(floats_at(points, 3 * k), (k, 3))
     model = open_platform(ints_at(head, HEAD_WORDS)[ROBOT])
-    wrenches = floats_at(wrenches, 6 * k).reshape(k, 6)
+    wrenches = shaped(floats_at(wrenches, 6 * k), (k, 6))
     add_loads(model, floats_at(q, 7), bodies, points, wrenches, floats_at(force, 6))
     return 0
 
@@ -171,7 +171,7 @@ def leg_jacobian_many(address, work, q, J):
         status = status_of_pose(q[s])
         if status != at.OK:
             return status + 8 * s
-        leg_rows(model, q[s], J[s].reshape(36), data.x)
+        leg_rows(model, q[s], shaped(J[s], (36,)), data.x)
     return at.OK
 
 
@@ -254,7 +254,7 @@ def state_of_pose(address, q):
 @kernel
 def mass(address, work, q, M):
     """M(q)."""
-    inertia_matrix(open_platform(address), q, M.reshape(36))
+    inertia_matrix(open_platform(address), q, shaped(M, (36,)))
 
 
 @kernel
@@ -315,7 +315,7 @@ def bias(head, work, q, v, out):
 def actuation(head, work, q, v, out):
     """B (6, 6), the leg Jacobian transposed."""
     words = ints_at(head, HEAD_WORDS)
-    data, B = carve_platform(floats_at(work, words[SIZE])), floats_at(out, 36).reshape(6, 6)
+    data, B = carve_platform(floats_at(work, words[SIZE])), shaped(floats_at(out, 36), (6, 6))
     leg_rows(open_platform(words[ROBOT]), floats_at(q, 7), data.J, data.x)
     for i in range(6):
         for k in range(6):

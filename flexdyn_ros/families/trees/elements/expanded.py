@@ -17,6 +17,7 @@ from lxml import etree
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.description.elements.loops import Loop
 from flexdyn_ros.expanded.frames import limit_to
+from flexdyn_ros.expanded.shown_tree import reach_of
 from flexdyn_ros.families.trees.elements.model import Element
 from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.robot.verbs import Robot
@@ -37,8 +38,8 @@ _SLENDERNESS, _INNER = 0.04, 0.6
 _OUTER_LENGTH, _INNER_LENGTH, _OF_LEAST = 0.6, 0.75, 0.95
 #: radius of rods that close loops as a share of their length
 _ROD_SLENDERNESS = 0.008
-#: sliders: how far a spring is stretched, of its length there; where its base is [m], which follows the robot
-_STRETCH, _FAR = 3.0, 1000.0
+#: sliders: how far a spring is stretched, of its length there
+_STRETCH = 3.0
 #: square of the cosine of the pitch below which the yaw stands still
 _UPRIGHT = 1e-12
 
@@ -133,15 +134,15 @@ def show_lines(root: etree._Element, robot: Robot) -> tuple[Lines, dict[str, int
     found = robot.element_forces(robot.neutral(), np.zeros(robot.nv)).coordinate
     lengths = dict(zip(robot.element_names, found.tolist(), strict=True))
     for element in elements:
-        _add_line(root, robot.description.root, element, lengths[element.name])
+        _add_line(root, robot, element, lengths[element.name])
     driven = [(i, e) for i, e in enumerate(e for e in robot.elements if e.kind.driven)]
     efforts = {f"{e.name}/length": robot.nv + i for i, e in driven if e.kind.is_drawn}
     return Lines(robot, elements), efforts
 
 
-def _add_line(root: etree._Element, carrier: str, element: Element, length: float) -> None:
+def _add_line(root: etree._Element, robot: Robot, element: Element, length: float) -> None:
     outer, inner = ("barrel", "rod") if element.kind.driven else ("base", "end")
-    link, above = _add_pointer(root, carrier, element.name, outer)
+    link, above = _add_pointer(root, robot, element.name, outer)
     radius = _SLENDERNESS * length
     outside, inside = _lengths(element, length)
     _add_tube(link, radius, outside, 0.5)
@@ -153,14 +154,16 @@ def _add_line(root: etree._Element, carrier: str, element: Element, length: floa
     _add_tube(link, _INNER * radius, inside, -0.5)
 
 
-def _add_pointer(root: etree._Element, carrier: str, name: str, end: str) -> tuple[etree._Element, str]:
+def _add_pointer(root: etree._Element, robot: Robot, name: str, end: str) -> tuple[etree._Element, str]:
     """Add the links and joints that put the link NAME/end at a point, its x axis along a line; it and its
     name."""
-    above = carrier
+    above, reach = robot.description.root, reach_of(robot.description)
     for suffix, kind, axis in _AXES:
         below = f"{name}/{end}" if suffix == "pitch" else f"{name}/{suffix}_carrier"
         link = etree.SubElement(root, "link", name=below)
-        _add_joint(root, f"{name}/{suffix}", kind, above, below, axis)
+        joint = _add_joint(root, f"{name}/{suffix}", kind, above, below, axis)
+        if kind == "prismatic":
+            limit_to(joint, -reach, reach)
         above = below
     return link, above
 
@@ -180,8 +183,6 @@ def _add_joint(
     etree.SubElement(joint, "parent", link=parent)
     etree.SubElement(joint, "child", link=child)
     etree.SubElement(joint, "axis", xyz=axis)
-    if kind == "prismatic":
-        limit_to(joint, -_FAR, _FAR)
     return joint
 
 
@@ -206,6 +207,6 @@ def show_rods(root: etree._Element, robot: Robot) -> Lines:
     rods = tuple(Rod(one.name, one) for one in loops_of(robot.description) if one.type == "distance")
     for rod in rods:
         length = float(rod.record.length or 0.0)
-        link, _ = _add_pointer(root, robot.description.root, rod.name, "rod")
+        link, _ = _add_pointer(root, robot, rod.name, "rod")
         _add_tube(link, _ROD_SLENDERNESS * length, length, 0.5)
     return Lines(robot, rods, _SUFFIXES)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
@@ -25,6 +24,7 @@ from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.multibody.elements.cylinder.circuits import OnOil, circuits_of, unused_supplies
+from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.verbs import dynamics
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -155,7 +155,7 @@ class Elements(Layer):
     def by_mass_matrix(self) -> bool:
         """True where elements have mass that couples bodies which are not parent and child."""
         joins = self.packed.is_joined and not self.functions.weak_bodies
-        return (self.has_inertia and not joins) or bool(numba.config.DISABLE_JIT)
+        return (self.has_inertia and not joins) or is_interpreted()
 
     def parameters(self, tree: RigidTree) -> tuple[Parameter, ...]:
         placed = placed_elements(self.functions.description, tree)

@@ -12,7 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.compiling.windows import tail
+from flexdyn_ros.numerics.compiling.windows import shaped, tail
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 
 from . import views as at
@@ -130,7 +130,7 @@ def inertial(address, w, q, v, a, tau):
 def no_wrenches():
     """No bodies, points, wrenches."""
     none = floats_at(0, 0)
-    return ints_at(0, 0), none.reshape((0, 3)), none.reshape((0, 6))
+    return ints_at(0, 0), shaped(none, (0, 3)), shaped(none, (0, 6))
 
 
 @kernel

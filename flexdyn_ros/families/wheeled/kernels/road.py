@@ -5,14 +5,12 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic, overload
 
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
-from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.teaching import kernel, when_compiling
 from flexdyn_ros.numerics.numbers.functions import both, larger, less, select, smaller
-from flexdyn_ros.numerics.numbers.vectors import LANES, Lanes, element, with_element
+from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
 FLAT, SINES, BUMP, STEP, SLOPE, TABLE, CALLABLE = range(7)
 
@@ -29,20 +27,23 @@ def ask(function, X, which):
     return ROAD_CALLBACK(int(function))(X, which)
 
 
-@intrinsic
-def _ask(typing_context, function, X, which):
-    def codegen(context, builder, signature, arguments):
-        from llvmlite import ir
+@when_compiling
+def _teach_ask() -> None:
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic, overload
 
-        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), ir.IntType(64)])
-        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+    @intrinsic
+    def through(typing_context, function, X, which):
+        def codegen(context, builder, signature, arguments):
+            kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), ir.IntType(64)])
+            return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
-    return types.float64(types.int64, types.float64, types.int64), codegen
+        return types.float64(types.int64, types.float64, types.int64), codegen
 
-
-@overload(ask, jit_options={"forceinline": True})
-def _overload_ask(function, X, which):
-    return lambda function, X, which: _ask(function, X, which)
+    @overload(ask, jit_options={"forceinline": True})
+    def overload_ask(function, X, which):
+        return lambda function, X, which: through(function, X, which)
 
 
 @kernel(fastmath={"contract", "reassoc", "nsz", "arcp"})
@@ -146,8 +147,14 @@ def _in_lanes(address, X):
     return height, slope
 
 
-@overload(road_under)
-def _overload_road_under(address, X):
-    if isinstance(X, Lanes):
-        return lambda address, X: _in_lanes(address, X)
-    return lambda address, X: _with_slopes(address, X)
+@when_compiling
+def _teach() -> None:
+    from numba.extending import overload
+
+    from flexdyn_ros.numerics.numbers.vector_types import Lanes
+
+    @overload(road_under)
+    def _overload_road_under(address, X):
+        if isinstance(X, Lanes):
+            return lambda address, X: _in_lanes(address, X)
+        return lambda address, X: _with_slopes(address, X)

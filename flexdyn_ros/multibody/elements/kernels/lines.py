@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
 from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.teaching import kernel, when_compiling
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import both, larger, less, select
-from flexdyn_ros.numerics.numbers.vectors import LANES, Lanes, element, with_element
+from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
 from . import law as at
 from .law import inertia_of, law_of
@@ -95,18 +94,24 @@ def arctan2(y, x):
     return np.arctan2(y, x)
 
 
-@overload(arctan2)
-def _arctan2(y, x):
-    if not isinstance(y, Lanes):
-        return lambda y, x: np.arctan2(y, x)
+@when_compiling
+def _teach() -> None:
+    from numba.extending import overload
 
-    def of_lanes(y, x):
-        result = y
-        for k in range(LANES):
-            result = with_element(result, k, np.arctan2(element(y, k), element(x, k)))
-        return result
+    from flexdyn_ros.numerics.numbers.vector_types import Lanes
 
-    return of_lanes
+    @overload(arctan2)
+    def _arctan2(y, x):
+        if not isinstance(y, Lanes):
+            return lambda y, x: np.arctan2(y, x)
+
+        def of_lanes(y, x):
+            result = y
+            for k in range(LANES):
+                result = with_element(result, k, np.arctan2(element(y, k), element(x, k)))
+            return result
+
+        return of_lanes
 
 
 @kernel

@@ -16,7 +16,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import open_data, open_tree
 from flexdyn_ros.numerics.compiling.callbacks import callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .views import ADDED_AT, COUNT, ROWS, header_of
@@ -40,11 +40,11 @@ def room(head, work):
     rest = floats_at(work + 8 * head[ADDED_AT], 2 * nv * nv + 14 * nv + 6)
     n = 2 * nv * nv
     return (
-        window(rest, 0, nv * nv).reshape(nv, nv),
-        window(rest, nv * nv, nv * nv).reshape(nv, nv),
+        shaped(window(rest, 0, nv * nv), (nv, nv)),
+        shaped(window(rest, nv * nv, nv * nv), (nv, nv)),
         window(rest, n, nv),
         window(rest, n + nv, 6),
-        window(rest, n + nv + 6, 12 * nv).reshape(12, nv),
+        shaped(window(rest, n + nv + 6, 12 * nv), (12, nv)),
     )
 
 

@@ -22,7 +22,7 @@ from flexdyn_ros.families.trees.rigid.kernels.aba import accelerate_bodies, star
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, couple_motors
 from flexdyn_ros.families.trees.rigid.kernels.views import open_data, open_tree
 from flexdyn_ros.multibody.elements.kernels import law as at
-from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3
+from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, pick, store3
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
@@ -142,7 +142,7 @@ def add_column(head, i, rows, first, k, r, p, in_world, inertia, block):
     for j in range(at.ACCELERATION):
         own[ACCELERATION + j] = 0.0
     for j in range(3):
-        x = r[3 * j + k % 3]
+        x = pick(k % 3, r[3 * j], r[3 * j + 1], r[3 * j + 2])
         if in_world:
             x = 0.0 * x + (1.0 if j == k % 3 else 0.0)
         own[ACCELERATION + first + 3 * (k // 3) + j] = x
@@ -156,9 +156,10 @@ def add_column(head, i, rows, first, k, r, p, in_world, inertia, block):
         block[9 + 3 * j + c] += m[j]
         block[18 + 3 * j + c] += f[j]
     d, e = (c + 1) % 3, (c + 2) % 3
+    pd, pe = pick(d, p[0], p[1], p[2]), pick(e, p[0], p[1], p[2])
     for j in range(3):
-        block[3 * j + d] += m[j] * p[e]
-        block[3 * j + e] -= m[j] * p[d]
+        block[3 * j + d] += m[j] * pe
+        block[3 * j + e] -= m[j] * pd
 
 
 @kernel(forceinline=True)

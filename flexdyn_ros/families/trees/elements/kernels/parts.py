@@ -10,7 +10,7 @@ from flexdyn_ros.multibody.elements.kernels import law as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 
 from .views import (
@@ -60,7 +60,7 @@ def find_mass_rows(robot, memory, rows, L, wrench, lines, more):
     head = header_of(robot)
     nv, found = head[views.NV], 0
     work, own = floats_at(memory, head[WORK_SIZE]), floats_at(rows, ROWS * head[COUNT])
-    root, load = floats_at(L, 144).reshape(12, 12), floats_at(wrench, 6)
+    root, load = shaped(floats_at(L, 144), (12, 12)), floats_at(wrench, 6)
     every = floats_at(lines, WEIGHT_ROWS * head[IN_ROWS] * nv)
     for i in range(head[COUNT]):
         row = row_of(head, i)
@@ -75,7 +75,7 @@ def find_mass_rows(robot, memory, rows, L, wrench, lines, more):
                         given[k] = root[k, r]
                     carry(robot, work, own, i, 1.0, given, load, line)
                     found += 1
-    return found if found <= nv else fewer_rows(every, found, floats_at(more, nv * nv).reshape(nv, nv))
+    return found if found <= nv else fewer_rows(every, found, shaped(floats_at(more, nv * nv), (nv, nv)))
 
 
 @kernel

@@ -32,7 +32,7 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
@@ -94,7 +94,7 @@ def own_work(head, work):
         window(own, ROWS * n, ROWS * n),
         window(rest, 0, 6),
         window(rest, 6, 2 * nv),
-        window(rest, 6 + 2 * nv, 144).reshape(12, 12),
+        shaped(window(rest, 6 + 2 * nv, 144), (12, 12)),
         tail(rest, 150 + 2 * nv),
     )
 
@@ -202,7 +202,7 @@ def solve_rows(robot, work, t, q, v, force, extra, h, size, n, a):
     _, _, _, vectors, _, rest = own_work(head, work)
     f, trial = window(vectors, 0, nv), window(vectors, nv, nv)
     J, X, a = window(rest, 0, m * nv), window(rest, m * nv, m * nv), floats_at(a, nv)
-    G = window(rest, 2 * m * nv, n * n).reshape(n, n)
+    G = shaped(window(rest, 2 * m * nv, n * n), (n, n))
     weights = tail(rest, 2 * m * nv + m * m)
     z, taken = window(weights, m, n), window(weights, 2 * m, n)
     function, given, efforts = inner_function(head, motion.ACCELERATE), head[GIVEN], floats_at(force, nv)
@@ -263,7 +263,7 @@ def respond(robot, work, t, q, v, force, extra, h, a):
     motion.call_accelerate(inner_function(head, motion.ACCELERATE), arguments)
     n = int(count[0])
     J, X = window(rest, 0, m * nv), window(rest, m * nv, m * nv)
-    G = window(rest, 2 * m * nv, n * n).reshape(n, n)
+    G = shaped(window(rest, 2 * m * nv, n * n), (n, n))
     weights = tail(rest, 2 * m * nv + m * m)
     z = window(weights, m, n)
     for i in range(n):

@@ -11,11 +11,10 @@ from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import COORDINATE, EFFORT, RATE
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
-from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
-from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
 from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, RESULTS, ROBOT, SIZE, TANGENTS, function_of
@@ -295,7 +294,7 @@ def add_inertia(address, work, q, M):
     for i in range(nv):
         still[i] = 0.0
     weigh_elements(address, memory, q, still, still, 0.0, rows, INERTIA)
-    J = jacobians_of(address, work).reshape(12, nv)
+    J = shaped(jacobians_of(address, work), (12, nv))
     add_masses(address, memory, rows, wrench, J, still, M)
 
 
@@ -306,7 +305,7 @@ def mass(head, work, q, v, out):
     header = header_of(words[ROBOT])
     call_observe(inner_function(header, table.MASS), (head, work, q, v, out))
     nq, nv = header[views.NQ], header[views.NV]
-    M = floats_at(out, nv * nv).reshape(nv, nv)
+    M = shaped(floats_at(out, nv * nv), (nv, nv))
     add_inertia(words[ROBOT], floats_at(work, words[SIZE]), floats_at(q, nq), M)
     return 0
 
@@ -369,7 +368,7 @@ def forward(head, work, q, v, tau, wrenches, a):
     return call_forward(inner_function(header, table.FORWARD), arguments)
 
 
-@direct_entry("int64(int64, float64[::1], float64[::1], float64[::1], float64[::1])")
+@entry("int64(int64, float64[::1], float64[::1], float64[::1], float64[::1])")
 def forward_dynamics_one(head, q, v, tau, a):
     """a (nv,) of one state without wrenches, by the functions of a step of no length."""
     words = ints_at(head, HEAD_WORDS)

@@ -17,7 +17,7 @@ from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
@@ -159,7 +159,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     memory = recursion_memory(address, work)
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
-    M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
+    M, zeros = shaped(window(rest, 0, nv * nv), (nv, nv)), window(rest, nv * nv, nv)
     write_system(address, memory, q, v, floats_at(force, nv), floats_at(extra, nv), h, M, zeros, a)
     solve_or_nan(M, a)
     return 0

@@ -20,8 +20,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import DAMPING as VISCOUS
 from flexdyn_ros.multibody.elements.cylinder.kernels.friction import dry_friction
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.compiling.any_types import any_types
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import any_types, kernel
 
 from . import views as at
 from .affine import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.compiling.any_types import any_types
+from flexdyn_ros.numerics.compiling.compiler import any_types
 
 from .equations import lagrange_frame, lagrange_jacobian
 

@@ -21,6 +21,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import shaped
 from flexdyn_ros.numerics.verbs import table
 
 from .equations import lagrange_equations, lagrange_jacobian
@@ -47,14 +48,14 @@ def evaluate(robot, work, q, v):
     lagrange_equations(
         ints_at(header[INTS], header[INT_COUNT]),
         floats_at(header[FLOATS], header[FLOAT_COUNT]),
-        q.reshape((1, nq)),
-        v.reshape((1, nv)),
-        memory[0 : 16 * blocks].reshape((blocks, 4, 4)),
-        M.reshape((1, nv, nv)),
-        h.reshape((1, 4, nv)),
-        memory[o : o + 3].reshape((1, 3)),
+        shaped(q, (1, nq)),
+        shaped(v, (1, nv)),
+        shaped(memory[0 : 16 * blocks], (blocks, 4, 4)),
+        shaped(M, (1, nv, nv)),
+        shaped(h, (1, 4, nv)),
+        shaped(memory[o : o + 3], (1, 3)),
     )
-    return M.reshape((nv, nv)), h.reshape((4, nv)), memory[o : o + 3], memory[o + 3 : o + 3 + nv]
+    return shaped(M, (nv, nv)), shaped(h, (4, nv)), memory[o : o + 3], memory[o + 3 : o + 3 + nv]
 
 
 @callback(table.accelerate.signature)
@@ -106,8 +107,8 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
     nv, blocks = tree.nv, header[BLOCKS]
     o = 16 * blocks + nv * nv + 5 * nv + 3
     memory = floats_at(work, o + 7 * nv + 16)
-    J, still = memory[o : o + 6 * nv].reshape((6, nv)), memory[o + 6 * nv : o + 7 * nv]
-    pose = memory[o + 7 * nv : o + 7 * nv + 16].reshape((4, 4))
+    J, still = shaped(memory[o : o + 6 * nv], (6, nv)), memory[o + 6 * nv : o + 7 * nv]
+    pose = shaped(memory[o + 7 * nv : o + 7 * nv + 16], (4, 4))
     q, force = floats_at(q, tree.nq), floats_at(force, nv)
     bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
     still[:] = 0.0
@@ -125,7 +126,7 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
             floats_at(header[FLOATS], header[FLOAT_COUNT]),
             q,
             still,
-            memory[0 : 16 * blocks].reshape((blocks, 4, 4)),
+            shaped(memory[0 : 16 * blocks], (blocks, 4, 4)),
             (bodies[i] - 1, -1),
             pose,
             J,

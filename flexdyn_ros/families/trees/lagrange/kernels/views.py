@@ -8,6 +8,7 @@ packs them, in the order of the fields here.
 from collections import namedtuple
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import shaped
 
 # joint types of the tree model, and one of our own
 REVOLUTE, PRISMATIC, FIXED = 0, 1, 4
@@ -118,8 +119,8 @@ def model_views(I, F):
     return ModelViews(
         I,
         F,
-        F[0 : I[o + 5]].reshape((I[o + 5] // 16, 4, 4)),
-        I[bodies:station].reshape((nb, BODY_INTS)),
+        shaped(F[0 : I[o + 5]], (I[o + 5] // 16, 4, 4)),
+        shaped(I[bodies:station], (nb, BODY_INTS)),
         nb,
         nv,
         nm,

@@ -16,7 +16,6 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.verbs.dynamics import largest, status_of
 from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, NQ, NV, ROBOT, WORK, function_of
@@ -104,7 +103,7 @@ def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
     return at.OK if finite(a, nv) else GENERAL
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def closed_forward_one(block, q, v, tau, a):
     """a (nv,) of one state under efforts (nu,), without wrenches."""
     own = ints_at(block, BLOCK_WORDS)
@@ -119,7 +118,7 @@ def closed_forward_one(block, q, v, tau, a):
     return accelerate_closed(words, words[WORK], own[ROOM], tolerance, q, v, tau, a)
 
 
-@direct_entry(f"int64(int64, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V})")
 def closed_project_one(block, q, v):
     """Move one state onto the loops, in place; see numerics/verbs/table.py, `constrain`."""
     own = ints_at(block, BLOCK_WORDS)

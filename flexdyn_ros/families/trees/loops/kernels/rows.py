@@ -30,11 +30,10 @@ from flexdyn_ros.multibody.elements.kernels.law import (
     VELOCITY,
 )
 from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
-from flexdyn_ros.numerics.compiling.blocks import block
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
-from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import copy, shaped, window
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs.table import table_at
 
@@ -136,14 +135,14 @@ def room_at(head, address):
         window(room, 0, n * MOTION),
         window(room, n * MOTION, n * ACCELERATION),
         window(room, first, ROW),
-        block(room, first + ROW, m, 12),
-        block(room, first + ROW + 12 * m, 12, nv),
-        block(room, second, nv, nv),
-        block(room, second + nv * nv, nv, nv),
-        block(room, third, m, nv),
-        block(room, third + m * nv, m, nv),
-        block(room, squares, m, m),
-        block(room, squares + m * m, m, m),
+        shaped(window(room, first + ROW, 12 * m), (m, 12)),
+        shaped(window(room, first + ROW + 12 * m, 12 * nv), (12, nv)),
+        shaped(window(room, second, nv * nv), (nv, nv)),
+        shaped(window(room, second + nv * nv, nv * nv), (nv, nv)),
+        shaped(window(room, third, m * nv), (m, nv)),
+        shaped(window(room, third + m * nv, m * nv), (m, nv)),
+        shaped(window(room, squares, m * m), (m, m)),
+        shaped(window(room, squares + m * m, m * m), (m, m)),
         window(room, rows, m),
         window(room, rows + m, m),
         window(room, rows + 2 * m, m),
@@ -177,7 +176,7 @@ def see_all(robot, memory, q, v, room, moves):
     return 0
 
 
-@inlined
+@kernel(forceinline=True)
 def place_frames(robot, work, q, v, moves, data):
     """Write the motions of the frames of all loops and, if `moves`, their accelerations."""
     head, model = loops_header(robot), open_flexible(robot)
@@ -216,7 +215,7 @@ def write_pose(tree, node, placement, motion):
         motion[VELOCITY + k] = 0.0
 
 
-@inlined
+@kernel(forceinline=True)
 def write_rows(robot, work, v, moves, data):
     """Write the rows of all loops, and the velocities of their frames if `moves`."""
     head = loops_header(robot)
@@ -245,7 +244,7 @@ def write_rows(robot, work, v, moves, data):
                     data.J[r, j] += share * data.ends[i, j]
 
 
-@inlined
+@kernel(forceinline=True)
 def move_end(data, loop, k, v):
     """Write the velocities of an end of a loop, from its Jacobian in data.ends."""
     own = window(data.motions, FRAME * (2 * loop + k), FRAME)
@@ -264,33 +263,24 @@ def see_loops(robot, memory, q, v, room, moves):
     _call_see(loops_header(robot)[SEE], arguments)
 
 
-_V = "float64[::1]"
+_V, _M, _C = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V}, {_V}, {_V}, {_V}, {_V})", nogil=True)
+@entry(f"int64(int64, {_V}, {_V}, {_M}, {_M}, {_C}, {_C}, {_C}, {_M})", nogil=True)
 def see_many(robot, work, room, q, v, found, J, lines, motions):
-    """At states in q (N nq), v (N nv): residuals, rates and dJ/dt v in found (3 N m), J (N m nv), lines
-    (N m 12), by which rows take the twists of both frames, and motions of the frames (N n MOTION)."""
-    head = loops_header(robot)
-    m, nq, nv = head[ROWS], head[views.NQ], head[views.NV]
-    data, count = room_at(head, address_of(room)), q.shape[0] // nq
-    for s in range(count):
-        see_loops(robot, address_of(work), window(q, s * nq, nq), window(v, s * nv, nv), address_of(room), 1)
-        keep(data.phi, s, found)
-        keep(data.rate, count + s, found)
-        keep(data.bias, 2 * count + s, found)
-        keep(data.J.reshape(m * nv), s, J)
-        keep(data.lines.reshape(12 * m), s, lines)
-        keep(data.motions, s, motions)
+    """At rows of q (N, nq), v (N, nv): residuals, rates and dJ/dt v in found (3, N, m), J (N, m, nv), lines
+    (N, m, 12), by which rows take the twists of both frames, and motions of the frames (N, n MOTION)."""
+    data = room_at(loops_header(robot), address_of(room))
+    for s in range(q.shape[0]):
+        see_loops(robot, address_of(work), q[s], v[s], address_of(room), 1)
+        copy(found[0, s], data.phi)
+        copy(found[1, s], data.rate)
+        copy(found[2, s], data.bias)
+        for i in range(data.J.shape[0]):
+            copy(J[s, i], data.J[i])
+            copy(lines[s, i], data.lines[i])
+        copy(motions[s], data.motions)
     return 0
-
-
-@kernel
-def keep(values, s, out):
-    """Write values (n,) as row s of what is in out, flat."""
-    n = values.shape[0]
-    for i in range(n):
-        out[n * s + i] = values[i]
 
 
 # ---- rows that depend on each other ----
@@ -367,7 +357,7 @@ def backwards(L, n, x):
 def rows_of_coordinates(data):
     """W as a row of numbers (m,) for each coordinate, (nv, m)."""
     m, nv = data.J.shape
-    return block(data.W, 0, nv, m)
+    return shaped(data.W, (nv, m))
 
 
 @kernel(forceinline=True)

@@ -19,12 +19,11 @@ import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
-from flexdyn_ros.numerics.compiling.blocks import block
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.dynamics import largest
 from flexdyn_ros.numerics.verbs.head import robot_of
@@ -120,8 +119,8 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 def push(data, rank, a):
     """Let the `rank` rows that come first in data.order act on a (nv,), with A^-1 J' in their rows of W;
     False if they depend on each other."""
-    nv = data.J.shape[1]
-    G, lam = block(data.F, 0, rank, rank), window(data.lam, 0, rank)
+    m, nv = data.J.shape
+    G, lam = shaped(window(shaped(data.F, (m * m,)), 0, rank * rank), (rank, rank)), window(data.lam, 0, rank)
     for i in range(rank):
         r = int(data.order[i])
         s = data.bias[r]

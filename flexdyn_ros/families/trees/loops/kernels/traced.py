@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
-from flexdyn_ros.numerics.compiling.blocks import block
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
@@ -44,8 +43,9 @@ ROUNDS, MU, CLOSINGS = 3, 1e-8, 2
 @kernel
 def iterate(data, n):
     """Solve G lam = c by rounds; G (n, n), c and lam (n,) begin where data.G, data.left and data.lam do."""
-    G = block(data.G, 0, n, n)
-    F = block(data.F, 0, n, n)
+    m = data.lam.shape[0]
+    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
+    F = shaped(window(shaped(data.F, (m * m,)), 0, n * n), (n, n))
     c, lam, rest = window(data.left, 0, n), window(data.lam, 0, n), window(data.order, 0, n)
     trace = 0.0
     for i in range(n):
@@ -73,14 +73,14 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     head = loops_header(address)
     n, nv, room = head[TAKING], head[views.NV], work + 8 * head[STEPS_WORK]
     data, taken, shares = room_at(head, room), ints_at(head[TAKEN], n), floats_at(head[SHARES], n)
-    efforts, result = floats_at(force, nv), floats_at(a, nv)
+    efforts, result, m = floats_at(force, nv), floats_at(a, nv), data.lam.shape[0]
     see_loops(address, work, floats_at(q, head[views.NQ]), floats_at(v, nv), room, 1)
     function, respond = inner_function(head, motion.ACCELERATE), inner_function(head, motion.RESPOND)
     trial, answer = data.x, data.change
     for j in range(nv):
         data.force[j] = trial[j] = efforts[j]
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
-    G = block(data.G, 0, n, n)
+    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
     for i in range(n):
         r, share = taken[i], shares[i]
         for j in range(nv):
@@ -129,8 +129,8 @@ def factor_metric(data, held):
 def push(data, taken, n, held):
     """Write change = M^-1 J' lam (nv,), with J M^-1 J' lam = c in data.left, of coordinates that are not held
     alone; M by its factor."""
-    nv = data.J.shape[1]
-    G = block(data.G, 0, n, n)
+    m, nv = data.J.shape
+    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
     for i in range(n):
         for j in range(nv):
             data.W[i, j] = data.J[taken[i], j] if held[j] == 0 else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, pick, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
@@ -145,22 +145,15 @@ def project_on_joint(model, body, j, is_own, column, ratio, own_part, mx, my, mz
     i = model.v_index[j]
     if FREE <= model.joint_type[j] <= BALL:
         t = load9(body, TURN)
-        g = turn(t, mx, my, mz)
-        h = turn(t, fx, fy, fz)
-        if is_own:
-            for c in range(own_part + 1):
-                value = g[c] if c < 3 else h[c - 3]
-                M[i + c, column] += value
-                if i + c != column:
-                    M[column, i + c] += value
-        else:
-            for c in range(3):
-                M[i + c, column] += ratio * g[c]
-                M[column, i + c] += ratio * g[c]
-        if not is_own and model.joint_type[j] == FREE:
-            for c in range(3):
-                M[i + 3 + c, column] += ratio * h[c]
-                M[column, i + 3 + c] += ratio * h[c]
+        gx, gy, gz = turn(t, mx, my, mz)
+        hx, hy, hz = turn(t, fx, fy, fz)
+        count = own_part + 1 if is_own else 6 if model.joint_type[j] == FREE else 3
+        factor = 1.0 if is_own else ratio
+        for c in range(count):
+            value = factor * (pick(c, gx, gy, gz) if c < 3 else pick(c - 3, hx, hy, hz))
+            M[i + c, column] += value
+            if i + c != column:
+                M[column, i + c] += value
     else:
         value = ratio * model.ratio[j] * (model.turn[j] * mz + model.slide[j] * fz)
         M[i, column] += value

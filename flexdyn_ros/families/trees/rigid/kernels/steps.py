@@ -12,7 +12,7 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
@@ -47,7 +47,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     data = open_data(work, model.nb, model.nq, nv)
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
     rest = floats_at(work + 8 * work_size(model.nb, model.nq, nv), nv * nv + nv)
-    M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
+    M, zeros = shaped(window(rest, 0, nv * nv), (nv, nv)), window(rest, nv * nv, nv)
     write_system(model, data, q, v, floats_at(force, nv), floats_at(extra, nv), h, M, zeros, a)
     solve_or_nan(M, a)
     return 0
