@@ -36,6 +36,8 @@ class Vicinity:
         wrenches: Mapping[str, object] | None = None,
         *,
         lock: Sequence[str] | str = (),
+        commands: object = None,
+        states: object = None,
     ) -> Linearization:
         """A and B of `Robot.linearize`, in all coordinates: the derivative of `forward_dynamics`, off the
         loops too. At an equilibrium A has two eigenvalues 0 for each independent row of the loops.
@@ -43,7 +45,11 @@ class Vicinity:
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
+        UnsupportedError
+            With commands of valves, or states of elements.
         """
+        if commands is not None or states is not None:
+            raise self.closing.unsupported("linearize(commands=...)")
         f = self.closing.functions
         locked = chosen_coordinates(lock, f.coordinates, "lock")
         held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
