@@ -1,5 +1,6 @@
 """Entries that Python calls without Numba's dispatcher: what they take, and what they object to."""
 
+import ctypes
 import gc
 import pickle
 import sys
@@ -65,6 +66,16 @@ def test_arrays_that_were_pickled():
     """Their dtype is equal to NumPy's own, and another object."""
     arguments = pickle.loads(pickle.dumps(given()))
     assert arguments[2].dtype is not np.dtype(np.float64)
+    assert weigh(*arguments) == 6550
+
+
+def test_arrays_of_ctypes():
+    """Their dtype is "<f8", which NumPy takes for its own, and not "=f8"."""
+    arguments = given()
+    numbers = np.ctypeslib.as_array((ctypes.c_double * arguments[2].size)(*arguments[2]))
+    assert numbers.dtype == np.float64
+    assert numbers.dtype is not np.dtype(np.float64)
+    arguments[2] = numbers
     assert weigh(*arguments) == 6550
 
 

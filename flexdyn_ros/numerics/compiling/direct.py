@@ -48,8 +48,8 @@ _TYPE, _VALUE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS, _OBJECT = 1, 2, 2, 3, 4, 7,
 #: C order, aligned, writeable
 _ORDINARY = 0x1 | 0x100 | 0x400
 #: place in a dtype of the word that holds its order of bytes and its number, and these two in it; another
-#: object than NumPy's own is the dtype of arrays that were pickled
-_ABOUT, _ORDER_AND_NUMBER = 3, -0x100000000 | 0xFF0000
+#: object than NumPy's own is the dtype of arrays that were pickled. "<" is the order of "=", and one bit off
+_ABOUT, _ORDER_AND_NUMBER = 3, -0x100000000 | 0xFE0000
 _METH_FASTCALL = 0x80
 
 
@@ -110,7 +110,7 @@ def _is_known() -> bool:
 
 def _about(dtype: np.dtype) -> int:
     """Order of bytes and number of a dtype, as in the word _ABOUT."""
-    return dtype.num << 32 | ord(dtype.byteorder) << 16
+    return (dtype.num << 32 | ord(dtype.byteorder) << 16) & _ORDER_AND_NUMBER
 
 
 # ---- the entry, called with a block ----
