@@ -28,7 +28,8 @@ def pd(
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = P (q_d - q) + D (v_d - v) + g(q_d), by coordinate (Takegaki & Arimoto 1981).
 
-    For a robot that bends, g(q_d) are the efforts that hold it in the shape it takes at rest with its joints
+    With closed loops g(q_d) are the least efforts of the actuators, and q_d has to be closed. For a robot
+    that bends, g(q_d) are the efforts that hold it in the shape it takes at rest with its joints
     at q_d (De Luca & Siciliano 1993); elastic coordinates of the target are not looked at.
 
     Parameters
@@ -87,7 +88,8 @@ def computed_torque(
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = ID(q, v, a_d + w^2 (q_d - q) + 2 zeta w (v_d - v)) (Luh, Walker & Paul 1980).
 
-    With the exact model every coordinate's error obeys e'' + 2 zeta w e' + w^2 e = 0.
+    With the exact model every coordinate's error obeys e'' + 2 zeta w e' + w^2 e = 0; with closed loops that
+    of every actuated one, others follow from the loops, and their targets are not looked at.
 
     Parameters
     ----------
@@ -107,7 +109,9 @@ def computed_torque(
     DimensionError
         For arrays of the wrong length.
     """
-    robot.functions.refuse("computed_torque")
+    driven, closed = [c.name for c in robot.coordinates if c.actuated], robot.functions.is_constrained
+    if closed and (robot.nu != robot.nv or len(driven) > robot.mobility):
+        robot.functions.refuse("computed_torque by cylinders, or by more actuators than motions,")
     w, zeta = gains(robot, frequency, "frequency"), gains(robot, damping_ratio, "damping_ratio")
     reference = reference_of(robot, target)
     unactuated = "given" if all(c.actuated for c in robot.coordinates) else "free"
@@ -115,6 +119,9 @@ def computed_torque(
     def law(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         q_d, v_d, a_d = reference(t)
         a = asked_acceleration(w, zeta, robot.difference(q, q_d), v_d - v, a_d)
+        if closed:
+            asked = {name: a[robot.index(name)] for name in driven}
+            return robot.inverse_dynamics(q, v, robot.forward_dynamics(q, v, prescribed=asked))
         return robot.inverse_dynamics(q, v, a, unactuated=unactuated)
 
     return law

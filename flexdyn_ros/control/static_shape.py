@@ -26,7 +26,6 @@ class StaticShape:
     """
 
     def __init__(self, robot: Robot) -> None:
-        robot.functions.refuse("the shape at rest of a control law")
         self.robot = robot
         self._rest = np.zeros(robot.nv)
         q = robot.neutral()
@@ -38,6 +37,8 @@ class StaticShape:
             moved[c.q_index] += 1.0
             columns[c.v_index] = robot.bias_terms(moved, self._rest).elastic - elastic
         soft = [c for c in free if columns[c.v_index][c.v_index] > 0.0]
+        if robot.functions.is_constrained and (soft or robot.nu != robot.nv):
+            robot.functions.refuse("the shape at rest of links that bend, or on cylinders,")
         self.v = np.array([c.v_index for c in soft], dtype=np.int64)
         self.q = np.array([c.q_index for c in soft], dtype=np.int64)
         self._held = tuple(c.name for c in robot.coordinates if c.v_index not in set(self.v.tolist()))

@@ -48,10 +48,10 @@ def casadi(
     casadi.Function
         Inputs q (nq), v (nv), a (nv) or tau (nu) as the verb takes them, then p; outputs tau, acceleration,
         M, h, energy (kinetic, gravity, elastic), or positions and rotations. "step": inputs q, v, tau, dt [,
-        p], outputs q1, v1. "hydraulic_step" of a platform with cylinders: inputs q, v, oil, valves, dt,
-        outputs q1, v1, oil1 (how the numbers of the oil are called and begin: `flexdyn_ros.export.c`); NaN
-        where pressures take more than 16 sub-steps. Derivatives by q are by its numbers; quaternions are not
-        normalised.
+        p], outputs q1, v1. "hydraulic_step" with cylinders: inputs q, v, oil, tau (of trees), valves,
+        dt, outputs q1, v1, oil1 (how the numbers of the oil are called and begin: `flexdyn_ros.export.c`);
+        NaN where pressures of platforms take more than 16 sub-steps. Derivatives by q are by its numbers;
+        quaternions are not normalised.
 
     Raises
     ------

@@ -81,6 +81,8 @@ class RobotInterface(Protocol):
         wrenches: _Loads = None,
         *,
         lock: str | Sequence[str] = (),
+        states: Mapping[str, float] | np.ndarray | None = None,
+        commands: Mapping[str, float] | np.ndarray | None = None,
     ) -> Linearization: ...
     def neutral(self) -> np.ndarray: ...
     def modes(

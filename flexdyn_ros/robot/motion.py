@@ -21,6 +21,7 @@ __all__ = [
     "ElementState",
     "Lag",
     "Motion",
+    "OilSlopes",
     "actuator_limits",
     "complete_states",
 ]
@@ -36,6 +37,15 @@ class ElementState(NamedTuple):
     name: str
     unit: str
     element: str
+
+
+class OilSlopes(NamedTuple):
+    """Slopes of n cylinders with ns states, by their lengths and rates (n,) each, the states (ns,) and the
+    openings of their valves (n,), side by side: of the forces (n, 3 n + ns), and of the rates of the states
+    (ns, 3 n + ns)."""
+
+    forces: np.ndarray
+    rates: np.ndarray
 
 
 class ElementMemory(ABC):
@@ -70,6 +80,13 @@ class ElementMemory(ABC):
     def settings(self, memory: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
         """See `Stepper.oil_settings`."""
         return {}, {}
+
+    def oil_slopes(
+        self, q: np.ndarray, v: np.ndarray, tau: object, states: object, openings: object
+    ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, OilSlopes]:
+        """Names (ns,) of the states of cylinders, the places (n,) of their forces among the efforts, these
+        forces, and their slopes; see `Robot.linearize`."""
+        raise UnsupportedError("elements of this kind have no valves that commands could open")
 
     @abstractmethod
     def fresh(self) -> np.ndarray:

@@ -9,7 +9,8 @@ import numpy as np
 
 __all__ = [
     "BiasTerms", "Contacts", "CylinderStates", "Deflection", "ElementStates", "Energy", "Equilibrium",
-    "ForwardDerivatives", "Linearization", "Loads", "LoopReactions", "Modes", "PositionLimits",
+    "ForwardDerivatives", "Linearization", "LinearizationWithStates", "Loads", "LoopReactions", "Modes",
+    "PositionLimits",
 ]  # fmt: skip
 
 
@@ -49,6 +50,30 @@ class Linearization(NamedTuple):
 
     A: np.ndarray
     B: np.ndarray
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of elements behind (dq, dv) in x: none without commands of valves."""
+        return ()
+
+
+class LinearizationWithStates(Linearization):
+    """x = (dq, dv, states of elements): A (..., 2 m + ns, 2 m + ns), B (..., 2 m + ns, nu); columns of B of
+    cylinders on oil are by the openings of their valves."""
+
+    _names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, A: np.ndarray, B: np.ndarray, names: tuple[str, ...]) -> LinearizationWithStates:
+        """With the names of the states."""
+        found = cls(A, B)
+        found._names = names
+        return found
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of elements (ns,)."""
+        return self._names
 
 
 class Modes(NamedTuple):

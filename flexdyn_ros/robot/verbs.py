@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError, UnknownNameError
+from flexdyn_ros.errors import (
+    DimensionError,
+    FlexdynWarning,
+    SingularityError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from flexdyn_ros.robot.analysis.derivatives import (
     forward_derivatives_of,
     inverse_derivatives_of,
     linearization_of,
+    linearization_with_oil,
     parameter_derivatives_of,
 )
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
@@ -682,6 +690,8 @@ class Robot:
         wrenches: Mapping[str, object] | None = None,
         *,
         lock: Sequence[str] | str = (),
+        states: Mapping[str, float] | np.ndarray | None = None,
+        commands: Mapping[str, float] | np.ndarray | None = None,
     ) -> Linearization:
         """A (..., 2 m, 2 m), B (..., 2 m, nu) of x' = A x + B dtau, x = (dq in R^m, dv), about the motion at
         (q, v); m = nv - number locked.
@@ -700,13 +710,25 @@ class Robot:
             (moment; force) in world axes at the frame's origin; held.
         lock : coordinate names, or "joints"
             These keep the velocity that they have in v, by whatever effort that takes, and have no part in x.
+        commands : mapping from CYLINDER/valve to an opening -1..1, or (n,) array, optional
+            Valves of cylinders on oil, those left out shut: x is then (dq, dv, pressures and spools), whose
+            names are `state_names` of the result; columns of B of these cylinders are by their openings.
+        states : mapping from names, or (ns,) array, optional
+            Only with commands. Default: pressures at rest that exert the forces in tau, without tau those
+            that hold the robot; spools where the openings are.
 
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
+        UnsupportedError
+            For commands without oil, or of valves with a slew_rate.
         """
         locked = chosen_coordinates(lock, self.coordinates, "lock")
-        return linearization_of(self.functions, q, v, tau, wrenches, locked)
+        if commands is None:
+            if states is not None:
+                raise UnsupportedError("linearize takes states of elements together with commands= only")
+            return linearization_of(self.functions, q, v, tau, wrenches, locked)
+        return linearization_with_oil(self.functions, q, v, tau, wrenches, locked, states, commands)
 
     def inverse_dynamics_derivatives(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None

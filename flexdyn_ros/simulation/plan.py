@@ -23,6 +23,7 @@ from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import (
     VALVE_OF,
+    Mode,
     ValveOpenings,
     command_mode,
     names_valves,
@@ -76,7 +77,7 @@ class Plan:
     control: Control | None
     is_continuous: bool
     cylinders: str
-    mode: str
+    mode: Mode
     opens: bool
     loads: Mapping[str, object] | None
     wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, object] | None] | None
@@ -129,15 +130,18 @@ class Plan:
             return self.effort
         found = self.control(t, q.copy(), v.copy())
         if self.cylinders == "force":
-            self.mode = "valve" if names_valves(found) else "force"
+            self.mode = _meaning(self.robot, found)
         name = f"control at t = {t:g} s"
         return self.within_limits(_efforts(self.robot, found, name, openings=self.opens))
 
     def within_limits(self, command: np.ndarray) -> np.ndarray:
         """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
-        if not (self.saturate and self.mode == "force"):
+        if not self.saturate or self.mode in ("valve", "direct"):
             return command
-        limits = self.robot.effort_limits
+        limits = self.robot.effort_limits.copy()
+        if not isinstance(self.mode, str):
+            for name, one in zip(self.robot.hydraulics.names, self.mode, strict=True):
+                limits[self.robot.effort_names.index(name)] *= np.inf if one == "valve" else 1.0
         return np.clip(command, -limits, limits)
 
 
@@ -228,7 +232,7 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         control=control if callable(control) else None,
         is_continuous=is_continuous,
         cylinders=cylinders,
-        mode=cylinders,
+        mode=_meaning(robot, control) if cylinders == "valve" and isinstance(control, Mapping) else cylinders,
         opens=opens,
         loads=None
         if wrenches is None or callable(wrenches)
@@ -381,6 +385,16 @@ def _openings(robot: Robot, value: object, name: str) -> np.ndarray:
     return array
 
 
+def _meaning(robot: Robot, control: object) -> Mode:
+    """How cylinders take what a control says: those that a mapping with valves does not name are shut."""
+    if not (isinstance(control, Mapping) and names_valves(control)):
+        return "force"
+    names = robot.hydraulics.names
+    if not any(name in control for name in names):
+        return "valve"
+    return tuple("force" if name in control else "valve" for name in names)
+
+
 def _by_cylinder(robot: Robot, values: Mapping[str, object], name: str) -> dict[str, object]:
     """Values of a mapping that names valves by the names of efforts.
 
@@ -389,15 +403,14 @@ def _by_cylinder(robot: Robot, values: Mapping[str, object], name: str) -> dict[
     UnknownNameError
         For a valve that is not there.
     UnsupportedError
-        Where some cylinders are told forces and others openings.
+        Where a cylinder is told a force and the opening of its valve.
     """
     cylinders = () if robot.hydraulics is None else tuple(robot.hydraulics.names)
     valves = {f"{each}{VALVE_OF}": each for each in cylinders}
-    told = [key for key in values if key in cylinders]
+    told = [key for key in values if key in cylinders and f"{key}{VALVE_OF}" in values]
     if told:
         raise UnsupportedError(
-            f"{name} tells '{told[0]}' a force and the valve of another cylinder, or its own, an opening: "
-            "expected forces of all or openings of all"
+            f"{name} tells '{told[0]}' a force, and its valve an opening: expected one of them"
         )
     for key in values:
         if str(key).endswith(VALVE_OF):

@@ -18,7 +18,7 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
-    from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+    from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode
 
 __all__ = ["Record"]
 
@@ -62,7 +62,7 @@ class Record:
         """Record these cylinders too, if the plan asks for it."""
         self._cylinders = cylinders
 
-    def use_mode(self, mode: str) -> None:
+    def use_mode(self, mode: Mode) -> None:
         """How the cylinders take their commands from now on."""
         if self._cylinders is not None and self._cylinders.mode != mode:
             self._cylinders.mode = mode

@@ -56,7 +56,8 @@ def manifest(folder):
 
 
 def test_versions_agree():
-    stated = {folder: manifest(folder).findtext("version") for folder in (".", "flexdyn_interfaces")}
+    folders = (".", "flexdyn_interfaces", "examples/cpp")
+    stated = {folder: manifest(folder).findtext("version") for folder in folders}
     stated["pyproject.toml"] = PROJECT["version"]
     stated["flexdyn_ros"] = flexdyn_ros.__version__
     stated["CITATION.cff"] = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
@@ -68,6 +69,22 @@ def test_message_packages_that_nodes_import_are_declared():
     source = "".join(path.read_text() for path in PACKAGE.glob("nodes/*.py"))
     imported = set(re.findall(r"^\s*(?:from|import) (\w+_(?:msgs|interfaces|srvs))\b", source, re.MULTILINE))
     assert imported - {"control_msgs"} <= declared  # control_msgs is optional: imported where it exists
+
+
+def test_the_cpp_client_declares_what_it_finds_and_fills_fields_that_there_are():
+    folder = ROOT / "examples" / "cpp"
+    needs = {element.text for element in manifest(folder) if element.tag.endswith("depend")}
+    cmake, program = (folder / "CMakeLists.txt").read_text(), (folder / "client.cpp").read_text()
+    assert set(re.findall(r"find_package\((\w+)", cmake)) == needs
+    assert f"project({manifest(folder).findtext('name')})" in cmake
+    kinds = {"wanted": "InverseDynamics", "applied": "ForwardDynamics"}
+    for variable, kind in kinds.items():
+        request, _, answer = (ROOT / f"flexdyn_interfaces/srv/{kind}.srv").read_text().partition("---")
+        used = set(re.findall(rf"\b{variable}\.(\w+)", program))
+        assert len(used) > 3
+        assert used <= set(re.findall(r"^\S+ (\w+) ", request, re.MULTILINE))
+        (read,) = re.findall(rf"\b{kind[:7].lower()}\({variable}\)->(\w+)", program)
+        assert re.search(rf"^\S+ {read} ", answer, re.MULTILINE)
 
 
 def test_the_python_dependencies_that_pip_installs_are_those_that_rosdep_installs():

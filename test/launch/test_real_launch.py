@@ -122,3 +122,58 @@ def test_the_commands_of_the_quick_start_launch_the_nodes_and_reach_them(environ
         code = process.wait(120)
     assert code == 0, log.read_text()
     assert log.read_text().count("process has finished cleanly") == 3, log.read_text()
+
+
+#: a launch file from a terminal
+LAUNCH = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+service = LaunchService(argv=[])
+source = PythonLaunchDescriptionSource(sys.argv[1])
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source)]))
+sys.exit(service.run())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_an_interrupted_start_leaves_no_node_behind(file, environment, tmp_path, monkeypatch):
+    """Ctrl-C at twenty moments of the first three seconds. A terminal interrupts all processes, and launch
+    counts on that: it sends its nodes no SIGINT itself."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + (int(os.environ.get("ROS_DOMAIN_ID", "0")) + 43) % 100))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    begun = 0
+    for number in range(20):
+        log = tmp_path / f"{number}.txt"
+        with log.open("w") as out:
+            command = [sys.executable, "-c", LAUNCH, str(file)]
+            process = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path, start_new_session=True)
+        time.sleep(0.15 * (number + 1))
+        os.killpg(process.pid, signal.SIGINT)
+        # launch itself may miss the first one, and waits without nodes
+        deadline = time.monotonic() + 30.0
+        while (left := running_in(process.pid)) and time.monotonic() < deadline:
+            process.poll()
+            if left == [process.pid] and time.monotonic() > deadline - 20.0:
+                process.kill()
+            time.sleep(0.1)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        assert not left, (number, log.read_text())
+        begun += "process started" in log.read_text()
+    assert begun, "no node was started: the moments are too early"
+
+
+def running_in(session: int) -> list[int]:
+    """Processes of a session that have not ended."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, its = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(its) == session and state != "Z":
+            found.append(int(folder.name))
+    return found

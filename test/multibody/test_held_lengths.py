@@ -67,3 +67,17 @@ def test_a_hexapod_on_its_legs_holds_an_arm():
 def test_names_are_those_of_coordinates_and_cylinders():
     with pytest.raises(UnknownNameError, match="leg_7"):
         fd.load("hexapod_arm").static_equilibrium(hold=["leg_7"])
+
+
+@pytest.mark.parametrize("payload", [0.0, 500.0, 2000.0])
+@pytest.mark.parametrize("angles", [(0.6, -1.0, 0.3), (-0.2, -0.3, 0.0)])
+def test_stiff_beams_do_not_keep_lengths_from_being_held(payload, angles):
+    robot = fd.load("boom").with_payload("load_point", payload)
+    q = robot.neutral()
+    q[[robot.q_names.index(name) for name in ("lift", "fold", "tilt")]] = angles
+    found = robot.static_equilibrium(q, hold=robot.hydraulics.names)
+    before, after = (robot.cylinder_states(x, np.zeros(robot.nv)).length for x in (q, found.q))
+    np.testing.assert_allclose(after, before, atol=1e-10)
+    still = np.zeros(robot.nv)
+    load = robot.inverse_dynamics(found.q, still, still)[: robot.nv]
+    np.testing.assert_allclose(robot.actuation_matrix(found.q) @ found.tau, load, atol=1e-6)

@@ -113,6 +113,30 @@ def test_a_change_that_is_too_large_is_refused():
         narrow.project(q + [0.0, 0.01, 0.0], np.zeros(3))
 
 
+def test_projection_of_a_state_far_away_tells_where_it_may_have_left_the_branch():
+    """In the branch of the neutral pose the platform of a delta robot does not turn: answers in which it
+    does, or is on the other side of a singular pose, are told, and no others."""
+    robot, rng = flexdyn_ros.load("delta"), np.random.default_rng(1)
+    home = np.linalg.slogdet(robot.loop_jacobian(robot.neutral())[:, 3:])[0]
+    told = silent = 0
+    for size in (50.0, 10.0, 3.0, 1.0):
+        for along in (np.eye(9)[0], np.ones(9), *rng.uniform(-1.0, 1.0, (3, 9))):
+            start = robot.integrate(robot.neutral(), size * along, 1.0)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    q, _ = robot.project(start, np.zeros(9))
+                except ConvergenceError:
+                    continue
+            texts = [str(w.message) for w in caught if "another branch than the neutral" in str(w.message)]
+            turned = np.abs(q[6:9]).max() > 1e-6
+            other = np.linalg.slogdet(robot.loop_jacobian(q)[:, 3:])[0] != home
+            assert bool(texts) == (turned or other), (size, along)
+            told, silent = told + bool(texts), silent + (not texts)
+    assert told >= 3
+    assert silent >= 3
+
+
 @pytest.mark.parametrize(
     ("text", "attribute", "expected"),
     [

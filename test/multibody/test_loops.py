@@ -113,6 +113,53 @@ def test_a_mechanism_without_an_actuator_has_no_inverse_dynamics():
         r.inverse_dynamics(q, v, A)
 
 
+@pytest.mark.parametrize("name", ["four_bar", "delta"])
+def test_derivatives_of_inverse_dynamics_undo_those_of_forward_dynamics(name):
+    """tau(q, v, a(q, v, u)) = u: chain rule, with the derivatives of `forward_dynamics` by tangents."""
+    r = machines.four_bar() if name == "four_bar" else flexdyn_ros.load(name)
+    driven = np.array([c.actuated for c in r.coordinates])
+    rng = np.random.default_rng(4)
+    frame = "rocker" if name == "four_bar" else r.frame_names[-1]
+    q, v = r.project(r.integrate(r.neutral(), rng.uniform(-0.1, 0.1, r.nv), 1.0), rng.uniform(-1, 1, r.nv))
+    tau = np.where(driven, rng.uniform(-1.0, 1.0, r.nv), 0.0)
+    for wrenches in (None, {frame: np.array([0.3, 0.2, -0.4, 1.0, 2.0, -3.0])}):
+        a = r.forward_dynamics(q, v, tau, wrenches)
+        A, B = r.linearize(q, v, tau, wrenches)
+        by_q, by_v, by_a = r.inverse_dynamics_derivatives(q, v, a, wrenches)
+        size = np.abs(by_a @ A[r.nv :]).max()
+        np.testing.assert_allclose(by_q, -by_a @ A[r.nv :, : r.nv], atol=1e-9 * size)
+        np.testing.assert_allclose(by_v, -by_a @ A[r.nv :, r.nv :], atol=1e-9 * size)
+        np.testing.assert_allclose((by_a @ B[r.nv :])[:, driven], np.eye(r.nv)[:, driven], atol=1e-9)
+    # a batch, and a wrench for each of its states
+    both = r.inverse_dynamics_derivatives(
+        *(np.stack([x, x]) for x in (q, v, a)), {frame: np.stack([*wrenches.values()] * 2)}
+    )
+    np.testing.assert_allclose(both[0], [by_q, by_q], atol=1e-9 * size)
+
+
+def test_linear_equations_under_wrenches_are_slopes_along_closed_motions():
+    """Differences of forward dynamics over states on the loops, which know nothing of multipliers."""
+    r, q, v = w3()
+    wrenches = {"rocker": np.array([0.3, 2.0, -0.4, 7.0, 1.0, -9.0])}
+    tau, rng, h = np.array([1.0, 0.0, 0.0]), np.random.default_rng(5), 1e-5
+    A, B = r.linearize(q, v, tau, wrenches)
+    assert np.abs(A - r.linearize(q, v, tau).A).max() > 1.0
+    for dq, dv in rng.uniform(-1.0, 1.0, (4, 2, 3)):
+        ends = [r.project(q + s * h * dq, v + s * h * dv) for s in (1.0, -1.0)]
+        move = (np.concatenate(ends[0]) - np.concatenate(ends[1])) / (2.0 * h)
+        slope = np.subtract(*(r.forward_dynamics(*end, tau, wrenches) for end in ends)) / (2.0 * h)
+        np.testing.assert_allclose(A[3:] @ move, slope, atol=1e-6 * np.abs(A).max())
+    slopes = [
+        r.forward_dynamics(q, v, tau + e, wrenches) - r.forward_dynamics(q, v, tau, wrenches)
+        for e in np.eye(3)
+    ]
+    np.testing.assert_allclose(B[3:], np.transpose(slopes), atol=1e-9)
+    # batches: a wrench for each state
+    many = {"rocker": np.stack([wrenches["rocker"], np.zeros(6)])}
+    both = r.linearize(np.tile(q, (2, 1)), np.tile(v, (2, 1)), np.tile(tau, (2, 1)), many)
+    np.testing.assert_allclose(both.A, [A, r.linearize(q, v, tau).A], rtol=1e-12, atol=1e-12)
+
+
 def test_the_linear_equations_are_those_of_the_worked_example():
     """W9, and B by differences, in which forward dynamics is linear."""
     loop = machines.FOUR_BAR_LOOP.replace("revolute", "point_on_line")

@@ -285,3 +285,30 @@ def test_motions_that_loops_do_not_allow_are_refused_by_name():
     }
     with pytest.raises(StateError, match="loop 'close' opens at"):
         flexdyn_ros.simulate(robot, 0.1, prescribed=both)
+
+
+@pytest.mark.parametrize("method", ["radau", "dop853"])
+def test_events_of_methods_with_error_control_are_on_the_loops(method):
+    """The crank passes an angle twice, where compiled steps find it and where energy is kept; a terminal
+    event ends the run there."""
+    robot = machines.four_bar()
+    angle = robot.neutral()[0] + 0.2
+
+    def passes(t, q, v):
+        return q[0] - angle
+
+    still = np.zeros(3)
+    run = flexdyn_ros.simulate(robot, 1.5, v0=still, method=method, rtol=1e-9, sample=0.01, events=[passes])
+    by_steps = flexdyn_ros.simulate(robot, 1.5, v0=still, dt=1e-4, method="rk4", events=[passes])
+    assert len(run.events) == len(by_steps.events) > 0
+    for found, expected in zip(run.events, by_steps.events, strict=True):
+        assert found.time == pytest.approx(expected.time, abs=1e-6)
+        assert np.abs(robot.loop_residual(found.q)).max() < 1e-10
+        assert np.abs(robot.loop_jacobian(found.q) @ found.v).max() < 1e-9
+        energy = sum(robot.energy(found.q, found.v)[:2])
+        assert energy == pytest.approx(sum(robot.energy(run.q[0], run.v[0])[:2]), abs=1e-6)
+    passes.terminal = True
+    short = flexdyn_ros.simulate(robot, 1.5, v0=still, method=method, rtol=1e-9, sample=0.01, events=[passes])
+    assert short.t[-1] == short.events[-1].time == pytest.approx(run.events[0].time, abs=1e-9)
+    assert short.q[-1, 0] == pytest.approx(angle, abs=1e-7)
+    assert np.all(np.diff(short.t) > 0.0)

@@ -212,6 +212,43 @@ def test_forces_that_are_asked_for_are_controlled():
         np.testing.assert_allclose(run.tau[-50:, 1].mean(), 3200.0, rtol=0.01)
 
 
+_TWO = hanging(valve='time_constant="0.002"', second_mass=100.0)
+_EACH = {"lift": 3200.0, "second_lift/valve": 0.2}
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["controlled", "fixed"])
+@pytest.mark.parametrize("control", [_EACH, lambda t, q, v: _EACH], ids=["constant", "law"])
+def test_one_cylinder_controls_a_force_while_another_opens_its_valve(options, control):
+    robot = flexdyn_ros.load(_TWO)
+    run = flexdyn_ros.simulate(robot, 0.3, control=control, **options)
+    # as each does alone: the supply of constant pressure does not couple them
+    alone = flexdyn_ros.simulate(robot, 0.3, control={"second_lift/valve": 0.2}, **options)
+    np.testing.assert_allclose(run.tau[-50:, 2].mean(), 3200.0, rtol=0.01)
+    np.testing.assert_allclose(run.q[-1, 1], alone.q[-1, 1], rtol=1e-3)
+    assert alone.q[-1, 1] > 0.01
+    forces = flexdyn_ros.simulate(robot, 0.3, control={"lift": 3200.0}, **options)
+    np.testing.assert_allclose(run.q[-1, 0], forces.q[-1, 0], rtol=1e-2)
+
+
+def test_cylinders_that_a_mixed_control_does_not_name_are_shut():
+    robot = flexdyn_ros.load(_TWO)
+    stepper = Stepper(robot, 1e-3)
+    oil = FusedHydraulics(stepper, ("force", "valve"))
+    assert oil.mode == ("force", "valve")
+    oil.command([3200.0, 0.0])
+    assert stepper.advance(200) == 0
+    assert abs(stepper.q[1]) < 1e-6
+    assert stepper.q[0] > 1e-3
+    oil.mode = "valve"
+    assert oil.mode == "valve"
+    with pytest.raises(StateError, match="one for each of 2"):
+        oil.mode = ("force",)
+    with pytest.raises(UnknownNameError, match="mode of a cylinder"):
+        oil.mode = ("force", "direct")
+    with pytest.raises(UnsupportedError, match="all of them"):
+        FusedHydraulics(Stepper(flexdyn_ros.load("stewart_1t"))).mode = ("force",) * 6
+
+
 def test_what_a_control_cannot_say_is_told():
     robot = flexdyn_ros.load(HANGING)
     for control, error, word in (

@@ -148,6 +148,18 @@ def test_a_command_is_taken_whole_or_not_at_all(buffer, message, words):
     with pytest.raises(CommandError, match=words):
         buffer.take_joint_state(message, 0.05, 0.05)
     assert buffer.setpoint(0.05, 0.05, Q).effort.tolist() == [3.0, 4.0, 0.0]
+
+
+@pytest.mark.parametrize("fields", [{"position": (NAN, NAN)}, {"velocity": (NAN, NAN), "effort": (NAN, NAN)}])
+def test_nothing_but_nan_is_no_command(buffer, fields):
+    """The hardware of ros2_control writes NaN until a controller is active."""
+    assert buffer.take_joint_state(command(effort=(3.0, 4.0)), 0.0, 0.0)
+    assert not buffer.take_joint_state(command(**fields), 0.05, 0.05)
+    assert not buffer.take_array(Float64MultiArray(data=[NAN] * len(buffer.joints)), 0.05, 0.05)
+    assert buffer.setpoint(0.05, 0.05, Q).effort.tolist() == [3.0, 4.0, 0.0]
+    assert (buffer.accepted, buffer.rejected) == (1, 0)
+    with pytest.raises(CommandError, match="expected 2"):
+        buffer.take_joint_state(command(position=(NAN,)), 0.05, 0.05)
     assert (buffer.accepted, buffer.rejected) == (1, 1)
     # and its age is not refreshed
     buffer.setpoint(0.12, 0.12, Q)

@@ -11,7 +11,7 @@ pytest.importorskip("flexdyn_interfaces.srv")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
-from oil_robots import HANGING  # noqa: E402
+from oil_robots import HANGING, hanging  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
@@ -19,7 +19,12 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState  # noqa: E402
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer  # noqa: E402
-from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint  # noqa: E402
+from flexdyn_ros.simulation.live.hydraulic_policy import (  # noqa: E402
+    HydraulicSetpoint,
+    InputError,
+    ranges_of,
+    read_command,
+)
 from flexdyn_ros.simulation.live.oil_drive import OilDrive  # noqa: E402
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains  # noqa: E402
 
@@ -58,6 +63,41 @@ def test_a_command_of_valves_moves_and_a_stale_one_shuts_them(simulation):
     assert simulation.drive.fused.state().valve_command[0] == 0.0
     # it swings on its oil, and goes nowhere
     assert np.ptp(places[100:]) < 1e-3
+
+
+def test_commands_name_some_of_the_cylinders_and_mean_forces_or_openings():
+    robot = flexdyn_ros.load(hanging(second_mass=100.0))
+    gains = default_gains(robot, robot.neutral())
+    buffer = CommandBuffer(Driven.of(robot), (), "effort", 0.1, "hold", False, "zero", False)
+    drive = OilDrive(robot, *gains, 0.1)
+    both = Simulation(robot, buffer, robot.neutral(), np.zeros(2), *gains, drive, dt=1e-3)
+    ranges = ranges_of(robot.hydraulics, np.inf)
+    opened = read_command(HydraulicCommand(names=["second_lift"], values=[0.3]), ranges, partial=True)
+    np.testing.assert_array_equal(opened.values, [np.nan, 0.3])
+    asked = HydraulicCommand(mode=HydraulicCommand.FORCE, names=["lift"], values=[3100.0])
+    drive.take_setpoint(opened, 0.0, np.inf)
+    for _ in range(50):
+        both.tick(1)
+    # one moves, the other holds
+    assert both.stepper.v[1] > 0.05
+    assert abs(both.stepper.q[0]) < 1e-6
+    for k in range(150):
+        drive.take_setpoint(read_command(asked, ranges, partial=True), both.stepper.t, np.inf)
+        both.tick(1)
+        if k == 20:
+            assert drive.fused.mode == ("force", "valve")
+    assert both.stepper.effort[2] == pytest.approx(3100.0, rel=0.05)
+    # one is old by both clocks, the other is not
+    drive.take_setpoint(opened, both.stepper.t - 1.0, 0.0)
+    both.tick(1)
+    assert drive.stale == ("second_lift",)
+    assert any("closed of second_lift" in text for text in drive.remarks(both.stepper))
+    with pytest.raises(InputError, match="lacks lift"):
+        read_command(HydraulicCommand(names=["second_lift"], values=[0.3]), ranges)
+    for names in (["second_lift", "second_lift"], ["lft"]):
+        wrong = HydraulicCommand(names=names, values=[0.1] * len(names))
+        with pytest.raises(InputError, match="names has"):
+            read_command(wrong, ranges, partial=True)
 
 
 def test_efforts_of_the_buffer_are_forces_that_the_cylinder_controls(simulation):

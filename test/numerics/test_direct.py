@@ -68,6 +68,14 @@ def test_arrays_that_were_pickled():
     assert weigh(*arguments) == 6550
 
 
+def test_arrays_whose_order_of_bytes_is_named():
+    """As files of arrays have them: the same numbers as of the machine's order."""
+    arguments = given()
+    named = [x.view(x.dtype.newbyteorder("<")) if isinstance(x, np.ndarray) else x for x in arguments]
+    assert "<" in repr(named[2].dtype)
+    assert weigh(*named) == weigh(*arguments) == 6550
+
+
 def test_empty_arrays():
     arguments = [1, 1.0, np.zeros(1), np.zeros((0, 4)), np.zeros((2, 0, 5)), np.arange(0)]
     assert weigh(*arguments) == 1 + 1 + 40 + 500

@@ -12,7 +12,8 @@ from flexdyn_ros.studies.distributions import KINDS, distribution_of
 from flexdyn_ros.studies.engine import shipped_studies
 
 SHIPPED = (
-    "boom_thickness", "energy_ratio", "load_chart", "platform_workspace", "shaped_slew", "wheels_stay_down",
+    "boom_load_chart", "boom_thickness", "energy_ratio", "load_chart", "platform_workspace", "shaped_slew",
+    "wheels_stay_down",
 )  # fmt: skip
 FILE = """\
 study: example
@@ -343,7 +344,7 @@ def test_shipped_studies_are_right(name):
     middle = {p.name: p.spread.at(0.5) for p in study.parameters}
     bench.check(middle)
     wanted = {n for plot in study.plots for key in ("value", "x", "y", "by") if (n := plot.get(key))}
-    if name in ("energy_ratio", "load_chart", "platform_workspace", "boom_thickness"):
+    if name in ("energy_ratio", "load_chart", "boom_load_chart", "platform_workspace", "boom_thickness"):
         found = bench.compute(middle)
         assert wanted <= {*found, *study.names}
         assert {*study.feasible, *study.objectives} <= {*found, *study.names}

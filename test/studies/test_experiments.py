@@ -227,3 +227,39 @@ def test_a_workspace_shrinks_with_every_bound():
     assert whole["volume"] == pytest.approx(whole["share_of_box"] * 0.8 * 0.8 * 0.4)
     with pytest.raises(UnsupportedError, match="no platform"):
         experiment("workspace", flexdyn_ros.load("two_link"))
+
+
+@pytest.mark.parametrize(("reach", "payload"), [(5.5, 800.0), (6.5, 1500.0)])
+def test_a_lift_on_oil_tells_the_pressure_that_virtual_work_gives(reach, payload):
+    robot = flexdyn_ros.load("boom")
+    arguments = {
+        "frame": "load_point", "height": 2.0, "joints": ["lift", "fold"],
+        "pose": {"lift": 0.6, "fold": -1.0, "tilt": 0.3}, "pressure_limit": 2e7, "sag_limit": 0.015,
+    }  # fmt: skip
+    found = experiment("lift_with_oil", robot, reach=reach, payload=payload, **arguments)
+    # each cylinder spans one joint: its force is the slope of the energy of gravity over its length
+    loaded, q, joints = robot.with_payload("load_point", payload), robot.neutral(), ("lift", "fold", "tilt")
+    from flexdyn_ros.studies.experiments.reach import _pose_at
+
+    at = [robot.q_names.index(name) for name in joints]
+    q[at] = 0.6, -1.0, 0.3
+    q = _pose_at(robot, "load_point", reach, 2.0, q, ["lift", "fold"])
+    q = loaded.static_equilibrium(q, hold=robot.hydraulics.names).q
+    still, pressures = np.zeros(robot.nv), []
+    for k, (bore, rod) in enumerate([(0.1, 0.063), (0.125, 0.08), (0.05, 0.028)]):
+        ends = []
+        for sign in (1.0, -1.0):
+            x = q.copy()
+            x[at[k]] += sign * 1e-5
+            ends.append((loaded.energy(x, still).gravity, loaded.cylinder_states(x, still).length[k]))
+        force = (ends[0][0] - ends[1][0]) / (ends[0][1] - ends[1][1])
+        area, ring = 0.25 * np.pi * bore**2, 0.25 * np.pi * (bore**2 - rod**2)
+        loads = force + (area - ring) * 101325.0
+        pressures.append(max((loads + ring * 3e5) / area, (area * 3e5 - loads) / ring))
+    expected = max(pressures)
+    assert found["pressure"] == pytest.approx(expected, rel=1e-6)
+    assert found["pressure_margin"] == pytest.approx(1.0 - expected / 2e7, rel=1e-5)
+    assert found["sag_margin"] == pytest.approx(1.0 - found["sag"] / 0.015)
+    assert found["margin"] == min(found["pressure_margin"], found["sag_margin"])
+    with pytest.raises(UnsupportedError, match="no cylinders on oil"):
+        experiment("lift_with_oil", flexdyn_ros.load("two_link"), reach=0.5)

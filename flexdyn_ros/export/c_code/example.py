@@ -83,9 +83,10 @@ def _answers(robot: Robot, made: Program, at: dict[str, np.ndarray]) -> dict[str
 def _after_hydraulic_step(robot: Robot, at: dict[str, np.ndarray]) -> list[np.ndarray]:
     stepper = Stepper(robot, _STEP, q0=at["q"], v0=at["v"])
     cylinders = FusedHydraulics(stepper, "valve")
+    stepper.tau[:] = at["tau"]
     cylinders.command(at["valves"])
     stepper.advance(1)
-    return [stepper.q.copy(), stepper.v.copy(), Oil(robot).of_state(cylinders.state())]
+    return [stepper.q.copy(), stepper.v.copy(), Oil(robot).of_state(cylinders.state(), cylinders.lines)]
 
 
 def _of_oil(robot: Robot, verb: str, at: dict[str, np.ndarray]) -> np.ndarray:
@@ -104,6 +105,8 @@ def example(robot: Robot, made: Program, scalar: str) -> str:
     at = sample(robot)
     if "oil" in {key for function in made.functions.values() for key, _ in function.inputs}:
         oil = Oil(robot)
+        # a random state may lie far beyond the strokes
+        at["q"], at["v"] = robot.functions.project(robot.neutral(), 0.1 * at["v"])
         at |= {"oil": oil.start(at["q"]), "valves": np.linspace(-0.5, 0.5, len(oil.legs))}
     answers = _answers(robot, made, at)
     upper, lines = made.name.upper(), []
@@ -133,9 +136,9 @@ def _trial(verb: str, made: Program, scalar: str, answers: list[np.ndarray]) -> 
     if verb.endswith("step"):
         lines += [f"        {scalar} {name}[{n}];" for name, n in outputs]
         lines += [f"        memcpy({name}, {name[:-1]}_0, sizeof {name});" for name, _ in outputs]
-        command = "tau_0" if verb == "step" else "valves_0"
-        moved = ", ".join(name for name, _ in outputs)
-        call = f"{made.name}_{verb}({moved}, {command}, NULL, ({scalar}){_STEP}, work)"
+        held = [f"{key}_0" for key, _ in function.inputs if key in ("tau", "valves")]
+        moved = ", ".join([*(name for name, _ in outputs), *held])
+        call = f"{made.name}_{verb}({moved}, NULL, ({scalar}){_STEP}, work)"
     else:
         lines += [f"        {scalar} {name}[{n}];" for name, n in outputs]
         given = [f"{key}_0" for key, _ in function.inputs if key != "p"]
@@ -197,8 +200,9 @@ def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) 
     if any("oil" in (key for key, _ in function.inputs) for function in made.functions.values()):
         step += (
             f"\n`oil` holds the pressures, spools and bristles `{made.name}_oil_names` of the cylinders "
-            f"[Pa, 1, 1/s, m]. `{made.name}_hydraulic_step` is the step `staggered` of "
-            "`flexdyn_ros.simulate`.\n"
+            f"[Pa, 1, 1/s, m]. `{made.name}_hydraulic_step` is the step `{Oil(robot).method}` of "
+            "`flexdyn_ros.simulate`; `tau`, where it takes that, drives the joints: entries of cylinders are "
+            "not read.\n"
         )
     chosen = ""
     if parameters:
@@ -281,15 +285,16 @@ def c(
     folder : path
         Made if it is not there; files of the same names are replaced, all or none.
     verbs : one or several of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
-            "frames", "deflections", "step"}; of a platform with cylinders also {"hydraulic_step",
-            "cylinder_forces", "oil_rates"}; of closed mechanisms not inverse_dynamics
+            "frames", "deflections", "step"}; with cylinders on oil also {"hydraulic_step", "cylinder_forces",
+            "oil_rates"}; of closed mechanisms not inverse_dynamics
     parameters : sequence of str
         Names of `robot.parameters`, wildcards allowed, that become the argument p.
     scalar : {"double", "float"}
     frames : sequence of str, optional
         Whose positions and rotations `frames` answers; all by default.
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
-        Of the fixed step; "auto" is what `simulate` takes for steps of dt [s]. hydraulic_step is "staggered".
+        Of the fixed step; "auto" is what `simulate` takes for steps of dt [s]. hydraulic_step is
+        "staggered" for platforms, "rosenbrock" for trees.
 
     Returns
     -------

@@ -149,6 +149,8 @@ def robot_header(robot: Robot, made: Program, variables: Sequence[Variable], ste
         "WORK": made.work + robot.nu,
     }  # fmt: skip
     tables = [_table("int driven", driven), _table("int q_of_v", q_of_v), _free(bodies)]
+    if _takes_both(made):
+        tables.append(_beside_valves(robot, made))
     return header_text(robot.name, made.name, variables, sizes, step, token, _calls(made), tables)
 
 
@@ -187,6 +189,64 @@ def header_text(
     )
 
 
+def _takes_both(made: Program) -> bool:
+    """Whether the step with oil takes efforts beside openings: of trees."""
+    step = made.functions.get("hydraulic_step")
+    return step is not None and any(key == "tau" for key, _ in step.inputs)
+
+
+def _beside_valves(robot: Robot, made: Program) -> str:
+    """Functions with efforts and openings in one array, in the order of the efforts."""
+    assert robot.hydraulics is not None
+    of_oil = [robot.effort_names.index(name) for name in robot.hydraulics.names]
+    words = {"name": made.name, "n": len(of_oil), "table": _table("int of_oil", of_oil)}
+    has_events = "oil_event_indicators" in made.functions
+    return (_BESIDE_VALVES + (_EVENTS_BESIDE_VALVES if has_events else "")).format(**words)
+
+
+_BESIDE_VALVES = """{table}
+static void take_openings(const double *tau, double *valves)
+{{
+    int i;
+    for (i = 0; i < {n}; i++) {{
+        valves[i] = tau[of_oil[i]];
+    }}
+}}
+static int take_step(double *q, double *v, double *z, const double *tau, const double *p, double h,
+                     double *work)
+{{
+    double valves[{n}];
+    take_openings(tau, valves);
+    return {name}_hydraulic_step(q, v, z, tau, valves, p, h, work);
+}}
+static int find_rates(const double *q, const double *v, const double *z, const double *tau, const double *p,
+                      double *dv, double *dz, double *work)
+{{
+    double valves[{n}], forces[{n}], all[EFFORTS];
+    int i;
+    take_openings(tau, valves);
+    if ({name}_cylinder_forces(q, v, z, p, forces, work)) {{
+        return 1;
+    }}
+    for (i = 0; i < EFFORTS; i++) {{
+        all[i] = tau[i];
+    }}
+    for (i = 0; i < {n}; i++) {{
+        all[of_oil[i]] = forces[i];
+    }}
+    return {name}_forward_dynamics(q, v, all, p, dv, work) || {name}_oil_rates(q, v, z, valves, p, dz, work);
+}}
+"""
+_EVENTS_BESIDE_VALVES = """static int find_indicators(const double *q, const double *v, const double *z,
+                           const double *tau, const double *p, double *e, double *work)
+{{
+    double valves[{n}];
+    take_openings(tau, valves);
+    return {name}_event_indicators(q, v, z, valves, p, e, work);
+}}
+"""
+
+
 def _free(bodies: Sequence[tuple[int, int]]) -> str:
     places = ", ".join(f"{{{a}, {b}}}" for a, b in bodies) or "{0, 0}"
     return f"static const struct {{ int quaternion, twist; }} free_bodies[] = {{{places}}};"
@@ -205,6 +265,14 @@ def _calls(made: Program) -> Calls:
     name, forces = made.name, f"(work) + {made.work}"
     rates = f"{name}_forward_dynamics(q, v, tau, p, dv, work)"
     step, arguments = f"{name}_step(q, v, tau, p, h, work)", "q, v, tau"
+    has_events = any(verb.endswith("event_indicators") for verb in made.functions)
+    if _takes_both(made):
+        return Calls(
+            "find_rates(q, v, z, tau, p, dv, dz, work)",
+            "take_step(q, v, z, tau, p, h, work)",
+            _outputs(made),
+            "find_indicators(q, v, z, tau, p, e, work)" if has_events else "0",
+        )
     if "hydraulic_step" in made.functions:
         rates = (
             f"{name}_cylinder_forces(q, v, z, p, {forces}, work) || "
@@ -212,7 +280,6 @@ def _calls(made: Program) -> Calls:
             f"{name}_oil_rates(q, v, z, tau, p, dz, work)"
         )
         step, arguments = f"{name}_hydraulic_step(q, v, z, tau, p, h, work)", "q, v, z, tau"
-    has_events = any(verb.endswith("event_indicators") for verb in made.functions)
     indicators = f"{name}_event_indicators({arguments}, p, e, work)" if has_events else "0"
     return Calls(rates, step, _outputs(made), indicators)
 

@@ -115,14 +115,13 @@ def variables_of(equations: Equations, made: Program, q0: np.ndarray, v0: np.nda
 
 
 def _inputs(robot: Robot, with_oil: bool) -> list[Variable]:
-    if with_oil:
-        return [
-            Variable(structured(leg, "valve"), "u", "", f"opening of the valve of {leg}, -1 to 1", 0.0)
-            for leg in robot.actuators
-        ]
+    on_oil = set(robot.hydraulics.names) if with_oil and robot.hydraulics is not None else set()
     unit_of = dict(zip(robot.effort_names, units_of(robot)[2], strict=True))
     return [
-        Variable(structured(name), "u", unit_of[name], f"effort of {name}", 0.0) for name in robot.actuators
+        Variable(structured(name, "valve"), "u", "", f"opening of the valve of {name}, -1 to 1", 0.0)
+        if name in on_oil
+        else Variable(structured(name), "u", unit_of[name], f"effort of {name}", 0.0)
+        for name in robot.actuators
     ]
 
 

@@ -65,9 +65,10 @@ def fmu(
     platforms : one or several of {"host", "win64"}
         What it runs on; "win64" needs the extra [cross].
     cylinders : bool
-        Whether the cylinders of a platform are part of it: inputs are then the openings `LEG.valve`, the oil
-        (`LEG.pressure_bore` ...) are states, forces of the cylinders `LEG.force` outputs; steps are
-        "staggered". At the start the oil holds the platform at rest, valves shut.
+        Whether the oil of cylinders is part of it: inputs are then the openings `CYLINDER.valve`, the oil
+        (`CYLINDER.pressure_bore` ...) are states, forces of the cylinders `CYLINDER.force` outputs; steps are
+        "staggered" for platforms, "rosenbrock" for trees. At the start the oil holds the robot at rest,
+        valves shut.
 
     Returns
     -------

@@ -156,6 +156,8 @@ _OF_CONSTRAINED = (
     "frames",
     "deflections",
     *INNER,
+    *OIL_VERBS,
+    *OIL_MOTION,
 )
 
 
@@ -265,7 +267,7 @@ class Equations:
 
     @cached_property
     def oil(self) -> Oil:
-        """State of the cylinders of a platform."""
+        """State of the cylinders."""
         return Oil(self.robot)
 
     def _called(self, memory: Memory, name: str, size: int, *arrays: np.ndarray) -> np.ndarray:

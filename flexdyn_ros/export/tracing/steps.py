@@ -141,10 +141,9 @@ def step_functions(
             "and the step has no place for their state; expected <pressure> without time_constant"
         )
     if equations.motion.memory is not None:
-        steps = "; expected hydraulic_step for them" if robot.legs else ""
         warnings.warn(
             f"the step of robot {robot.name!r} has the forces of its {'legs' if robot.legs else 'cylinders'} "
-            f"as inputs: the oil of its cylinders is not part of it{steps}",
+            f"as inputs: the oil of its cylinders is not part of it; expected hydraulic_step for it",
             FlexdynWarning,
             stacklevel=4,
         )
@@ -159,16 +158,17 @@ def step_functions(
 def hydraulic_step_functions(
     equations: Equations, method: str = "auto", dt: float = NOMINAL_STEP
 ) -> tuple[Function, ...]:
-    """Functions of which the last is the staggered step of a platform with its cylinders: inputs q, v, oil,
-    valves (openings, clamped to -1..1), dt, outputs q1, v1, oil1.
+    """Functions of which the last is the step of a robot with its cylinders, staggered for a platform, else
+    "rosenbrock": inputs q, v, oil, tau (of trees; those of cylinders are not read), valves (openings, clamped
+    to -1..1), dt, outputs q1, v1, oil1.
 
     Raises
     ------
     UnknownNameError, UnsupportedError, StateError
     """
-    UnknownNameError.check("method of a step with cylinders", method, ("auto", "staggered"))
     oil = equations.oil
-    step = _Step(equations, Stepper(equations.robot, dt, method="staggered").method, oil)
+    UnknownNameError.check("method of a step with cylinders", method, ("auto", oil.method))
+    step = _Step(equations, Stepper(equations.robot, dt, method=oil.method).method, oil)
     return (*step.loops.rounds, *step.inner.values(), step.function)
 
 
@@ -185,17 +185,20 @@ class _Step:
         workspace = Workspace(robot, self._motion, saturate=False, stops=False)
         workspace.header[at.S_METHOD] = METHODS[method]
         inputs = {"q": graph.inputs("q", robot.nq), "v": graph.inputs("v", robot.nv)}
-        command = "tau" if oil is None else "valves"
         if oil is not None:
             inputs["oil"] = graph.inputs("oil", len(oil.names))
             block = memory.floats(int(workspace.header[at.S_ACTUATOR]), workspace.actuators.size)
             oil.fill(block, inputs["oil"])
-        inputs[command] = graph.inputs(command, robot.nu)
+        tau = np.zeros(robot.nu, dtype=object)
+        if oil is None or len(oil.legs) < robot.nu:
+            tau[:] = inputs["tau"] = graph.inputs("tau", robot.nu)
+        if oil is not None:
+            tau[oil.places] = inputs["valves"] = graph.inputs("valves", len(oil.legs))
         (h,) = graph.inputs("dt", 1, constant=True)
         p = equations.parameters.put(graph, memory)
         fields = self._fields(workspace)
         fields["q"][:], fields["v"][:] = inputs["q"], inputs["v"]
-        fields["tau"][:] = inputs[command]
+        fields["tau"][:] = tau
         self._replace_functions()
         with memory.in_use():
             start_step(workspace.address, 0.0, h)

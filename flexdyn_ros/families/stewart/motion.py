@@ -80,6 +80,11 @@ class LegMemory(CylinderMemory):
         """See `CylinderMemory`."""
         return np.asarray(self.functions.legwork.inverse_kinematics(q).length)
 
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        found: np.ndarray = np.einsum("...ij,...i->...j", self.functions.robot.actuation_matrix(q), v)
+        return found
+
     def holding(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
         rest = np.zeros(6)

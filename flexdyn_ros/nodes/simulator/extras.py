@@ -21,7 +21,6 @@ from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState, WheelStates
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import CAVITATION
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.robot.verbs import Robot
@@ -263,7 +262,7 @@ class OilTopics(Extra):
         try:
             if self._drive is None:
                 raise InputError("parameter hydraulics is 'none': cylinders exert the forces they are told")
-            setpoint = read_command(message, self._ranges)
+            setpoint = read_command(message, self._ranges, partial=True)
         except InputError as error:
             raise simulation.buffer.refuse(error) from None
         simulation.buffer.yield_to_others()
@@ -275,9 +274,8 @@ class OilTopics(Extra):
         if drive is None or drive.fused is None:
             return [status(OK, f"{node}: cylinders", "hydraulics none", {})]
         flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
-        level, text = (WARN, "no command: valves closed") if drive.stale else (OK, "hydraulics fused")
-        if flags & CAVITATION:
-            level, text = WARN, "a chamber cavitates"
+        remarks = drive.remarks(self._simulation.stepper)
+        level, text = (WARN, "; ".join(remarks)) if remarks else (OK, "hydraulics fused")
         return [status(level, f"{node}: cylinders", text, {"flags": flags, "faults": drive.fused.faults})]
 
 

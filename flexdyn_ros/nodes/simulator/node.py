@@ -249,10 +249,10 @@ class Simulator(ManagedNode):
     def _on_array(self, message: Float64MultiArray) -> None:
         self._take(self._simulation.buffer.take_array, message)
 
-    def _take(self, take: Callable[..., None], message: object) -> None:
+    def _take(self, take: Callable[..., bool], message: object) -> None:
         try:
-            take(message, self._simulation.stepper.t, time.monotonic())
-            self._simulation.clear_drive()
+            if take(message, self._simulation.stepper.t, time.monotonic()):
+                self._simulation.clear_drive()
         except CommandError as error:
             self._tell_rejection(error)
 

@@ -50,6 +50,8 @@ _ORDINARY = 0x1 | 0x100 | 0x400
 #: place in a dtype of the word that holds its order of bytes and its number, and these two in it; another
 #: object than NumPy's own is the dtype of arrays that were pickled
 _ABOUT, _ORDER_AND_NUMBER = 3, -0x100000000 | 0xFF0000
+#: the number alone, and the order "<"
+_NUMBER_ALONE, _LITTLE = -0x100000000, ord("<") << 16
 _METH_FASTCALL = 0x80
 
 
@@ -236,7 +238,8 @@ def put_array(api, kind, given, place, block):
         return False
     ndim, dtype = (kind - _ARRAYS) % _DEEPEST + 1, api[_OF_DTYPES + (kind - _ARRAYS) // _DEEPEST]
     about = ints_at(value[_DTYPE], 1 + _ABOUT)[_ABOUT] & _ORDER_AND_NUMBER
-    if value[_NDIM] & 0xFFFFFFFF != ndim or about != dtype:
+    # the order of this machine has a sign of its own, and one by its name
+    if value[_NDIM] & 0xFFFFFFFF != ndim or (about != dtype and about != dtype & _NUMBER_ALONE | _LITTLE):
         return False
     lengths = ints_at(value[_SHAPE], ndim)
     block[place] = value[_DATA]

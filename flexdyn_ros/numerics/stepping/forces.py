@@ -13,6 +13,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.table import (
     call_accelerate,
@@ -181,9 +182,9 @@ def stop_position(memory, i):
 def servo_effort(memory, i):
     """Drive plus servo of actuator i at memory.position, memory.speed, before clipping."""
     effort = memory.drive[i]
-    if memory.servo_stiffness[i] != 0.0:
+    if not holds(equal(memory.servo_stiffness[i], 0.0)):
         effort += memory.servo_stiffness[i] * (memory.target_q[i] - memory.position[i])
-    if memory.servo_damping[i] != 0.0:
+    if not holds(equal(memory.servo_damping[i], 0.0)):
         effort += memory.servo_damping[i] * (memory.target_v[i] - memory.speed[i])
     return effort
 

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.robot.parameters import names_that_fit
-from flexdyn_ros.robot.results import ForwardDerivatives, Linearization
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
+from flexdyn_ros.robot.results import ForwardDerivatives, Linearization, LinearizationWithStates
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
+    from flexdyn_ros.robot.motion import OilSlopes
 
 __all__ = [
     "forward_derivatives_of",
     "inverse_derivatives_of",
     "linearization_of",
+    "linearization_with_oil",
     "parameter_derivatives_of",
 ]
 
@@ -103,3 +106,81 @@ def linearization_of(
         A, B = functions.linearize_rows(rows, wrenches)
     n = A.shape[1]
     return Linearization(A.reshape(*rows.shape, n, n), B.reshape(*rows.shape, n, nu))
+
+
+#: step of the differences of fourth order that give the rates of cylinders by q
+_TURN = 1e-3
+
+
+def linearization_with_oil(
+    functions: FamilyFunctions,
+    q: Any,
+    v: Any,
+    tau: Any,
+    wrenches: Mapping[str, object] | None,
+    locked: np.ndarray,
+    states: Any,
+    commands: Any,
+) -> Linearization:
+    """`Robot.linearize` with commands of valves.
+
+    Cylinders pull with F(l, l', z), their states move as z' = R(l, l', z, u): slopes of both, by complex
+    steps of the kernels, go around A and B of the robot at the efforts F. l' changes with q where the robot
+    moves, by differences of fourth order.
+    """
+    robot, nv, nu = functions.robot, functions.nv, functions.nu
+    memory = None if robot.motion is None else robot.motion.memory
+    if memory is None:
+        raise UnsupportedError(f"robot '{robot.name}' has no cylinders on oil whose valves could open")
+    given = {"q": (q, functions.nq), "v": (v, nv), **({} if tau is None else {"tau": (tau, nu)})}
+    rows = rows_with_wrenches(wrenches, **given)
+    flat, loads = [rows.take(name) for name in given], flat_wrenches(rows, wrenches) or {}
+    kept = np.flatnonzero(~locked)
+    found = []
+    for i in range(rows.count):
+        one, speed = flat[0][i], flat[1][i]
+        effort = np.zeros(nu) if tau is None else flat[2][i].copy()
+        names, at, forces, slopes = memory.oil_slopes(
+            one, speed, None if tau is None else effort, states, commands
+        )
+        effort[at] = forces
+        held = {name: load[i] for name, load in loads.items()}
+        A, B = linearization_of(functions, one, speed, effort, held or None, locked)
+        found.append(_around(A, B, at, slopes, *_lines(functions, one, speed, at, kept)))
+    n = 2 * kept.size + len(names)
+    A, B = (np.reshape([each[k] for each in found], (*rows.shape, n, -1)) for k in range(2))
+    return LinearizationWithStates.of(A, B, names)
+
+
+def _lines(
+    functions: FamilyFunctions, q: np.ndarray, v: np.ndarray, at: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes (n, m) of the lengths of cylinders by the kept coordinates, and of their rates."""
+    robot = functions.robot
+    lines = robot.actuation_matrix(q)[:, at].T
+    turned = np.zeros((at.size, kept.size))
+    if v.any():
+        for k, i in enumerate(kept):
+            way = np.zeros(functions.nv)
+            way[i] = _TURN
+            ends = [robot.actuation_matrix(robot.integrate(q, way, x))[:, at].T @ v for x in (1, -1, 2, -2)]
+            turned[:, k] = (8.0 * (ends[0] - ends[1]) - ends[2] + ends[3]) / (12.0 * _TURN)
+    return lines[:, kept], turned
+
+
+def _around(
+    A: np.ndarray, B: np.ndarray, at: np.ndarray, slopes: OilSlopes, lines: np.ndarray, turned: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A and B of one state with the states of the oil behind (dq, dv)."""
+    n, m, ns = at.size, lines.shape[1], len(slopes.rates)
+    # slopes by (dq, dv, z, openings)
+    forces, rates = (
+        np.hstack([x[:, :n] @ lines + x[:, n : 2 * n] @ turned, x[:, n : 2 * n] @ lines, x[:, 2 * n :]])
+        for x in slopes
+    )
+    both, inputs = np.zeros((2 * m + ns, 2 * m + ns)), np.zeros((2 * m + ns, B.shape[1]))
+    both[: 2 * m, : 2 * m], inputs[: 2 * m] = A, B
+    both[: 2 * m] += B[:, at] @ forces[:, : 2 * m + ns]
+    both[2 * m :], inputs[2 * m :, at] = rates[:, : 2 * m + ns], rates[:, 2 * m + ns :]
+    inputs[: 2 * m, at] = B[:, at] @ forces[:, 2 * m + ns :]
+    return both, inputs

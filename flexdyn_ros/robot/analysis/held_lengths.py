@@ -66,8 +66,11 @@ def rest_at_lengths(
             efforts = np.where(held, load - J @ force, tau)
             return Equilibrium(q, efforts, size, _is_stable(K, J[free]), done), force
         k = len(force)
-        A = np.block([[K, -J[free]], [J[free].T, np.zeros((k, k))]])
-        step = -np.linalg.lstsq(A, np.concatenate([left[free], gap]), rcond=1e-13)[0]
+        # lines as large as the stiffness, else those of stiff beams would be cut off as rounding
+        large = max(float(np.abs(K).max(initial=0.0)), 1.0)
+        A = np.block([[K, -large * J[free]], [large * J[free].T, np.zeros((k, k))]])
+        step = -np.linalg.lstsq(A, np.concatenate([left[free], large * gap]), rcond=1e-13)[0]
+        step[len(free) :] *= large
         largest = float(np.abs(step[: len(free)]).max(initial=0.0))
         share = min(1.0, LARGEST_STEP / largest) if largest > 0.0 else 1.0
         dq = np.zeros(len(tau))

@@ -4,9 +4,9 @@ are stale."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,12 @@ class Command:
             return self
         off = {"has_effort": False, "has_position": False, "has_velocity": False}
         return replace(self, path=None).with_rows(self.path.rows, **off)
+
+
+def _says_nothing(arrays: Iterable[Sequence[float]], size: int) -> bool:
+    """Whether arrays of this size, those of length 0 left out, hold nothing but NaN."""
+    given = [array for array in arrays if len(array)]
+    return bool(given) and all(len(array) == size and all(map(isnan, array)) for array in given)
 
 
 @dataclass(frozen=True)
@@ -150,18 +156,20 @@ class CommandBuffer:
 
     # ---- what callbacks call ----
 
-    def take_joint_state(self, message: Any, sim_time: float, wall_time: float) -> None:
-        """A JointState: by name; an array of length 0 is not commanded. Raises CommandError, and nothing is
-        taken."""
+    def take_joint_state(self, message: Any, sim_time: float, wall_time: float) -> bool:
+        """A JointState: by name; an array of length 0 is not commanded. False if there is nothing but NaN:
+        so writes ros2_control without an active controller. Raises CommandError, and nothing is taken."""
         names = list(message.name)
         if not names:
             raise self.refuse("name is empty, expected the names of the joints that are commanded")
         if len(set(names)) < len(names):
             raise self.refuse(f"name has {shortened(twice(names))!r} more than once")
         rows = np.array([self._checked_row(name) for name in names], dtype=np.int64)
+        fields = {field: getattr(message, field) for field in ("position", "velocity", "effort")}
+        if _says_nothing(fields.values(), len(names)):
+            return False
         arrays = {
-            field: self._checked_array(field, getattr(message, field), len(names), "name")
-            for field in ("position", "velocity", "effort")
+            field: self._checked_array(field, values, len(names), "name") for field, values in fields.items()
         }
         if all(array is None for array in arrays.values()):
             raise self.refuse("position, velocity and effort are all empty, expected at least one")
@@ -169,14 +177,19 @@ class CommandBuffer:
             raise self.refuse(f"effort alone, but command_interface is {self._interface}")
         stamp = seconds_of(message.header.stamp)
         self._take(rows, arrays, sim_time, wall_time, stamp if 0.0 < stamp <= sim_time else sim_time)
+        return True
 
-    def take_array(self, message: Any, sim_time: float, wall_time: float) -> None:
-        """A Float64MultiArray in the order of parameter `joints`, meaning what command_interface says."""
+    def take_array(self, message: Any, sim_time: float, wall_time: float) -> bool:
+        """A Float64MultiArray in the order of parameter `joints`, meaning what command_interface says. False
+        if there is nothing but NaN. Raises CommandError, and nothing is taken."""
+        if _says_nothing([message.data], len(self.joints)):
+            return False
         values = self._checked_array("data", message.data, len(self.joints), "parameter joints")
         if values is None:
             raise self.refuse(f"data is empty, expected {len(self.joints)} numbers")
         arrays = dict.fromkeys(("position", "velocity", "effort"))
         self._take(self._array_rows, arrays | {self._interface: values}, sim_time, wall_time)
+        return True
 
     def take_efforts(self, values: np.ndarray) -> None:
         """Efforts (nu,) that are held until the next command, whatever their age (lockstep)."""

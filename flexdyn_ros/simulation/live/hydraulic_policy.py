@@ -73,8 +73,9 @@ def read_leg_state(message: Any, ranges: HydraulicRanges) -> tuple[np.ndarray, n
     return lengths, rates, forces
 
 
-def read_command(message: Any, ranges: HydraulicRanges) -> HydraulicSetpoint:
-    """What a HydraulicCommand orders; valve openings clamped to -1..1.
+def read_command(message: Any, ranges: HydraulicRanges, *, partial: bool = False) -> HydraulicSetpoint:
+    """What a HydraulicCommand orders; valve openings clamped to -1..1. partial: it may leave out cylinders,
+    whose values are NaN then.
 
     Raises
     ------
@@ -88,7 +89,10 @@ def read_command(message: Any, ranges: HydraulicRanges) -> HydraulicSetpoint:
         unknown = [name for name in message.names if name not in ranges.names]
         if unknown:
             raise InputError(f"names has {shortened(unknown[0])!r}, expected {', '.join(ranges.names)}")
-        values = values[places_of(message.names, ranges.names, "names", InputError)]
+        wanted = message.names if partial else ranges.names
+        told = values[places_of(message.names, wanted, "names", InputError)]
+        values = np.full(len(ranges.names), np.nan)
+        values[[ranges.names.index(name) for name in wanted]] = told
     force = message.mode == FORCE
     limits = ranges.largest_force if force else np.ones(len(ranges.names))
     for i, name in enumerate(ranges.names):

@@ -7,19 +7,32 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
+    CAVITATION,
+    FAULT,
+    STROKE_HIGH,
+    STROKE_LOW,
+)
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
 from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
 from flexdyn_ros.simulation.live.message_fields import is_stale
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode
 from flexdyn_ros.simulation.steps.stepper import Stepper
+
+_FLAGS = {
+    CAVITATION: "cavitates",
+    STROKE_LOW | STROKE_HIGH: "stands at the end of its stroke",
+    FAULT: "would have pressures that are no numbers, and keeps the last good ones",
+}
 
 
 class OilDrive:
     """Advances the stepper of a tree with cylinders on oil as its commands say.
 
-    Commands of joints go to the joints. Cylinders take a hydraulic command, openings or forces of all; else
-    what commands of the buffer say of any of them, as forces that they control; else their valves are shut.
+    Commands of joints go to the joints. Cylinders take hydraulic commands, openings or forces, each the last
+    one that named it; where none did, what commands of the buffer say of any of them, as forces that they
+    control; else their valves are shut.
 
     Parameters
     ----------
@@ -36,8 +49,9 @@ class OilDrive:
         self.robot, self._timeout = robot, timeout
         self._gains = stiffness.copy(), damping.copy()
         self.fused: FusedHydraulics | None = None
-        self.stale = False
-        self._valves: tuple[HydraulicSetpoint, float, float] | None = None
+        self.stale: tuple[str, ...] = ()
+        #: by cylinder: value, whether it is a force, and when it came by both clocks
+        self._told: dict[int, tuple[float, bool, float, float]] = {}
 
     # ---- what Simulation calls ----
 
@@ -48,7 +62,7 @@ class OilDrive:
 
     def continue_with(self, stepper: Stepper) -> None:
         """Another stepper in the same state (another payload)."""
-        self.robot, self.stale = stepper.robot, False
+        self.robot, self.stale = stepper.robot, ()
         self.fused = FusedHydraulics(stepper, "valve")
 
     def measured(self, stepper: Stepper) -> np.ndarray:
@@ -62,12 +76,28 @@ class OilDrive:
         return np.concatenate([q, position[nv:]]), np.concatenate([v, speed[nv:]])
 
     def take_setpoint(self, setpoint: HydraulicSetpoint, sim_time: float, wall_time: float) -> None:
-        """A setpoint for the cylinders, directly."""
-        self._valves = setpoint, sim_time, wall_time
+        """A setpoint for the cylinders whose values are numbers, directly."""
+        for i in np.flatnonzero(~np.isnan(setpoint.values)).tolist():
+            self._told[i] = float(setpoint.values[i]), setpoint.force, sim_time, wall_time
 
     def clear(self) -> None:
         """No such command any more."""
-        self._valves = None
+        self._told.clear()
+
+    def remarks(self, stepper: Stepper) -> tuple[str, ...]:
+        """Sentences about pumps that stand still, leaks that are not described, chambers that cavitate,
+        pistons at their stops, and a command that is stale."""
+        assert self.fused is not None
+        speeds, leaks = stepper.oil_settings()
+        found = [f"the pump of '{name}' stands still" for name, speed in speeds.items() if speed == 0.0]
+        column, flags = self.fused.hydraulics.model.column, self.fused.cylinders["flags"].astype(int)
+        described = np.maximum(column("leak_bore"), column("leak_rod"))
+        for (name, leak), own, bits in zip(leaks.items(), described, flags, strict=True):
+            if leak > own:
+                found.append(f"'{name}' leaks {leak:g} m3/(s Pa) to the tank")
+            found += [f"'{name}' {text}" for flag, text in _FLAGS.items() if bits & flag]
+        late = f"no command: valves closed of {', '.join(self.stale)}"
+        return (*found, *((late,) if self.stale else ()))
 
     def advance(
         self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
@@ -81,22 +111,23 @@ class OilDrive:
         if stiffness[places].any() or damping[places].any():
             stiffness[places] = damping[places] = 0.0
             stepper.set_servo(stiffness, damping)
-        values, mode = self._told(stepper, setpoint, places)
+        values, mode = self._commands(stepper, setpoint, places)
         self.fused.command(values, mode)
         return stepper.advance(steps)
 
     # ---- how ----
 
-    def _told(self, stepper: Stepper, setpoint: Setpoint, places: np.ndarray) -> tuple[np.ndarray, str]:
+    def _commands(self, stepper: Stepper, setpoint: Setpoint, places: np.ndarray) -> tuple[np.ndarray, Mode]:
         """Commands of the cylinders (n,) and how they are meant."""
-        self.stale = False
-        if self._valves is not None:
-            given, sim_time, wall_time = self._valves
-            ages = stepper.t - sim_time, time.monotonic() - wall_time
-            self.stale = bool(is_stale(self._timeout, *ages))
-            if not self.stale:
-                return given.values, "force" if given.force else "valve"
-            return np.zeros(places.size), "valve"
+        self.stale = ()
+        if self._told:
+            values, modes, names = np.zeros(places.size), ["valve"] * places.size, self.robot.hydraulics.names
+            for i, (value, is_force, sim_time, wall_time) in self._told.items():
+                if is_stale(self._timeout, stepper.t - sim_time, time.monotonic() - wall_time):
+                    self.stale = (*self.stale, names[i])
+                else:
+                    values[i], modes[i] = value, "force" if is_force else "valve"
+            return values, tuple(modes)
         servo_q, servo_v = setpoint.servo_position[places], setpoint.servo_velocity[places]
         asked = servo_q.any() or servo_v.any() or setpoint.gravity[places].any()
         if not (asked or setpoint.effort[places].any()):

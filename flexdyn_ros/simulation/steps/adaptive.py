@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.simulation.events import Event, Watch
+from flexdyn_ros.simulation.events import Event, Watch, zeros_in_step
 from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
@@ -172,7 +172,7 @@ def _run(
 
     plan = system.plan
     if plan.robot.functions.is_constrained:
-        return _run_projected(system, record, first, end, y), None
+        return _run_projected(system, record, first, end, y)
     samples = plan.samples[(plan.samples > first) & (plan.samples <= end)]
     wanted = np.unique(np.append(plan.times[samples], plan.times[end]))
     method: Any = ADAPTIVE[plan.method]
@@ -213,37 +213,66 @@ def _run(
     return rows[-1], None
 
 
-def _run_projected(system: _System, record: Record, first: int, end: int, y: np.ndarray) -> np.ndarray:
-    """As `_run`, of a robot with constraints: the state is moved onto them after each accepted step, and at
-    samples. Methods of one step only, which do not remember states before."""
+def _run_projected(
+    system: _System, record: Record, first: int, end: int, y: np.ndarray
+) -> tuple[np.ndarray, Event | None]:
+    """As `_run`, of a robot with constraints: the state is moved onto them after each accepted step, at
+    samples and at events, which are found before that. Methods of one step only, which do not remember states
+    before."""
     from scipy import integrate
 
     plan, times = system.plan, system.plan.times
     kinds: Any = {"dop853": integrate.DOP853, "radau": integrate.Radau}
     if plan.method not in kinds:
         plan.robot.functions.refuse(f"the method {plan.method}")
-    if plan.watches:
-        plan.robot.functions.refuse("events of methods with error control")
     samples = times[plan.samples[(plan.samples > first) & (plan.samples <= end)]]
     solver = kinds[plan.method](
         system.derivative, times[first], y, times[end], rtol=plan.rtol, atol=system.atol
     )
-    done, diverged = 0, system.divergence()
+    done, diverged, ended = 0, system.divergence(), None
+    values = [watch.value(times[first], *system.state(y)) for watch in plan.watches]
     while solver.status == "running":
         text = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             raise record.failure(text or FAILURES[NOT_FINITE], plan.method)
         if diverged(solver.t, solver.y) > 0.0:
             raise record.failure(FAILURES[DIVERGED], plan.method)
-        passed = int(np.searchsorted(samples, solver.t, side="right"))
+        if plan.watches:
+            values, ended = _look(system, record, solver, values)
+        passed = int(np.searchsorted(samples, solver.t if ended is None else ended.time, side="right"))
         if passed > done:
             between = solver.dense_output()
             for t in samples[done:passed]:
                 _write(system, record, t, system.project(between(t)))
             done = passed
+        if ended is not None:
+            y = system.project(solver.dense_output()(ended.time))
+            if record.t[record.count - 1] < ended.time:
+                _write(system, record, ended.time, y)
+            return y, ended
         solver.y = system.project(solver.y)
         solver.f = system.derivative(solver.t, solver.y)
-    return np.asarray(solver.y)
+    return np.asarray(solver.y), None
+
+
+def _look(
+    system: _System, record: Record, solver: Any, values: list[float]
+) -> tuple[list[float], Event | None]:
+    """Note the events of the step just made; values of the watches at its end, and the terminal event."""
+    begin, between = solver.t_old, solver.dense_output()
+    h = solver.t - begin
+
+    def at(share: float) -> tuple[np.ndarray, np.ndarray]:
+        return system.state(between(begin + share * h))
+
+    values, zeros = zeros_in_step(system.plan.watches, values, begin, h, at)
+    for share, watch in zeros:
+        t = float(begin + share * h)
+        q, v = system.state(system.project(between(t)))
+        record.events.append(Event(t, watch.name(q), watch.terminal, q, v))
+        if watch.terminal:
+            return values, record.events[-1]
+    return values, None
 
 
 def _collect_events(system: _System, record: Record, solution: Any) -> Event | None:

@@ -189,7 +189,7 @@ class _Run:
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
         event = None
         for until in np.linspace(self.t, end, periods + 1)[1:].tolist():
-            self._cylinders.decide(self.t, forces, until - self.t)
+            self._cylinders.decide(self.t, forces, until - self.t, self.plan.mode)
             event = event or self.go(until, sample_times[sample_times > self.t][: until == end])
         return event
 
@@ -450,7 +450,7 @@ def run_controlled(plan: Plan) -> Trajectory:
                 run.stepper.look_again(float(times[first]))
                 run.record.tau[run.record.count - 1] = run.stepper.effort
             wanted = times[samples[(samples > first) & (samples <= end)]]
-            if plan.mode == "force":
+            if plan.mode not in ("valve", "direct"):
                 event = run.go_with_forces(float(times[end]), wanted, tau)
             else:
                 event = run.go(float(times[end]), wanted)

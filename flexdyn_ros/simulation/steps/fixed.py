@@ -44,7 +44,7 @@ def run_fixed(plan: Plan) -> Trajectory:
     if isinstance(stepper, Stepper) and plan.cylinders != "direct":
         from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 
-        record.follow(FusedHydraulics(stepper, plan.cylinders))
+        record.follow(FusedHydraulics(stepper, plan.mode))
     record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False, stepper.states)
     calls_back = bool(plan.control or plan.wrenches or plan.drive)
     in_chunks = all(watch.many is not None for watch in plan.watches)

@@ -18,6 +18,9 @@ from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 
 __all__ = ["FusedHydraulics", "ValveOpenings", "command_mode"]
 
+#: how commands of cylinders are meant: all alike, or one by one
+Mode = str | tuple[str, ...]
+
 
 #: methods that move cylinders whose valves are commanded
 _STEPPED = ("auto", "adaptive_staggered", *METHODS)
@@ -77,6 +80,7 @@ def names_valves(control: object) -> bool:
 
 #: columns of what the force control remembers from tick to tick
 _OF_LAW = [cylinder.INTEGRAL, cylinder.LAST_RATE, cylinder.RATE_SLOPE]
+_MEANT = {"valve": cylinder.VALVE, "force": cylinder.FORCE_COMMAND}
 _MODES = {"direct": cylinder.DIRECT, "valve": cylinder.BY_VALVE, "force": cylinder.BY_FORCE}
 
 
@@ -92,7 +96,7 @@ class FusedHydraulics:
     ----------
     stepper : Stepper
         Of a robot with hydraulics; should neither clip efforts nor have stops, which the cylinders have.
-    mode : {"force", "valve", "direct"}
+    mode : {"force", "valve", "direct"}, or a tuple of the first two, one a cylinder
         How `tau` is meant; "direct": forces on the rods, the cylinders out of use.
 
     Raises
@@ -101,7 +105,7 @@ class FusedHydraulics:
         If the robot has no hydraulics.
     """
 
-    def __init__(self, stepper: Stepper, mode: str = "force") -> None:
+    def __init__(self, stepper: Stepper, mode: Mode = "force") -> None:
         hydraulics = stepper.robot.hydraulics
         if hydraulics is None:
             raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a <cylinder> may have")
@@ -143,14 +147,25 @@ class FusedHydraulics:
         return self._places
 
     @property
-    def mode(self) -> str:
+    def mode(self) -> Mode:
         """Meaning of the stepper's tau."""
+        if self._memory[cylinder.MODE] == cylinder.BY_EACH:
+            forces = self._kept.meanings(self._memory) == cylinder.FORCE_COMMAND
+            return tuple("force" if is_force else "valve" for is_force in forces)
         return next(name for name, value in _MODES.items() if value == self._memory[cylinder.MODE])
 
     @mode.setter
-    def mode(self, mode: str) -> None:
-        UnknownNameError.check("mode", mode, tuple(_MODES))
-        self._memory[cylinder.MODE] = _MODES[mode]
+    def mode(self, mode: Mode) -> None:
+        if isinstance(mode, str):
+            UnknownNameError.check("mode", mode, tuple(_MODES))
+            self._memory[cylinder.MODE] = _MODES[mode]
+        else:
+            if len(mode) != self._places.size:
+                raise StateError(f"mode is {mode}, expected one for each of {self._places.size} cylinders")
+            for one in mode:
+                UnknownNameError.check("mode of a cylinder", one, ("force", "valve"))
+            self._kept.meanings(self._memory)[:] = [_MEANT[one] for one in mode]
+            self._memory[cylinder.MODE] = cylinder.BY_EACH
         self._stepper.use_actuators(mode != "direct")
         self._memory[cylinder.IS_STAGGERED] = self._kept.scheme(self._stepper.method)
 
@@ -163,9 +178,10 @@ class FusedHydraulics:
         lines[:, supplies.RTOL], lines[:, supplies.ATOL] = 0.0, rtol * supply
         return supply
 
-    def decide(self, t: float, forces: np.ndarray, period: float) -> None:
+    def decide(self, t: float, forces: np.ndarray, period: float, mode: Mode = "force") -> None:
         """Let the force control of the cylinders set the openings that lead to forces (n,) [N], once for a
-        period [s]: the law is that of a digital controller, the steps may be shorter."""
+        period [s]: the law is that of a digital controller, the steps may be shorter. Where mode says
+        "valve", the openings are given."""
         length, rate = (x[self._places] for x in self._stepper.actuator_motion(t))
         rows = self.cylinders.rows
         # its own memory is that of the last period: ticks by openings clear and overwrite it
@@ -180,6 +196,8 @@ class FusedHydraulics:
             parameters.ctypes.data, len(rows), rows.reshape(-1), length, rate, forces, openings, period
         )
         self._law = rows[:, _OF_LAW].copy()
+        if not isinstance(mode, str):
+            openings = np.where([one == "force" for one in mode], openings, forces)
         self.command(openings, "valve")
 
     def note_missed(self) -> None:
@@ -222,11 +240,17 @@ class FusedHydraulics:
         return unpacked(rows)
 
     @property
+    def lines(self) -> np.ndarray:
+        """Rows (supplies, k) of the states of shared supplies, live; columns as SUPPLY_STATE of
+        kernels/supplies.py."""
+        return self._kept.supplies(self._memory)
+
+    @property
     def faults(self) -> int:
         """Cylinders whose state would not have been finite, since they were filled."""
         return int(self._memory[cylinder.FAULTS])
 
-    def command(self, values: object, mode: str | None = None) -> None:
+    def command(self, values: object, mode: Mode | None = None) -> None:
         """The command of the cylinders from now on (n,), and how it is meant."""
         array, n = np.asarray(values, dtype=np.float64), self._places.size
         if array.shape != (n,) or not np.isfinite(array).all():

@@ -128,8 +128,8 @@ def lift(
         If the frame does not get there.
     """
     frame = end_frame(robot, frame)
-    q = _pose_at(robot, frame, reach, height, pose_of(robot, pose))
     joints = joint_names(robot)
+    q = _pose_at(robot, frame, reach, height, pose_of(robot, pose), joints)
     loaded = robot if payload is None else robot.with_payload(frame, payload)
     rest = loaded.static_equilibrium(q, hold="joints")
     empty = robot.with_payload(frame, 0.0)
@@ -151,11 +151,64 @@ def lift(
     return found | {"margin": min(margins), "strain": strain, "sag": sag}
 
 
-def _pose_at(robot: Robot, frame: str, reach: float, height: float, q: np.ndarray) -> np.ndarray:
-    """Joint positions that bring the frame there, the base standing as it does at q."""
+@experiment(
+    "pressure", "pressure_margin", "sag", "sag_margin", "margin",
+    reach="m", height="m", payload="kg", pressure_limit="Pa", sag_limit="m", pressure="Pa", sag="m",
+    pressure_margin="", sag_margin="", margin="",
+)  # fmt: skip
+def lift_with_oil(
+    robot: Robot,
+    reach: float,
+    height: float = 1.0,
+    payload: float = 0.0,
+    frame: str | None = None,
+    pose: Mapping[str, float] | None = None,
+    joints: Sequence[str] = (),
+    pressure_limit: float = 2e7,
+    sag_limit: float = 0.05,
+) -> dict[str, Any]:
+    """Hold a payload at a reach by hydraulic cylinders with shut valves, and tell how far each limit is.
+
+    reach: horizontal distance of the frame from the base link [m], height: above the base link [m], of the
+    undeformed robot; payload: point mass at the frame [kg]; pose: where the search for the positions of
+    `joints` begins, which bring the frame there; pressure_limit of the chambers [Pa]; sag_limit: what the
+    payload may lower the frame by [m].
+
+    Results: pressure, the highest of the chambers that carry, while the others are at tank pressure [Pa];
+    sag, how much lower the payload lets the frame hang [m]; pressure_margin, sag_margin, 1 - used share of
+    the limit; margin, the lesser of them.
+
+    Raises
+    ------
+    StateError
+        If the frame does not get there.
+    UnsupportedError
+        For robots without cylinders on oil.
+    """
+    if robot.hydraulics is None:
+        raise UnsupportedError(f"robot {robot.name!r} has no cylinders on oil; boom has")
+    frame, names = end_frame(robot, frame), tuple(robot.hydraulics.names)
+    q = _pose_at(robot, frame, reach, height, pose_of(robot, pose), joints)
+    loaded, empty = (robot.with_payload(frame, mass) for mass in (payload, 0.0))
+    rest, before = (each.static_equilibrium(q, hold=names) for each in (loaded, empty))
+    sag = empty.frames(before.q, frame)[2, 3] - loaded.frames(rest.q, frame)[2, 3]
+    column = robot.hydraulics.model.column
+    bore, ring, tank = column("bore_area"), column("rod_area"), column("tank")
+    # F = A1 p1 - A2 p2 - (A1 - A2) p_atm
+    loads = rest.tau[[robot.effort_names.index(name) for name in names]]
+    loads = loads + (bore - ring) * column("atmosphere")
+    pressure = np.maximum((loads + ring * tank) / bore, (bore * tank - loads) / ring).max()
+    margins = {"pressure_margin": 1.0 - pressure / pressure_limit, "sag_margin": 1.0 - sag / sag_limit}
+    return {"pressure": pressure, "sag": sag, **margins, "margin": min(margins.values())}
+
+
+def _pose_at(
+    robot: Robot, frame: str, reach: float, height: float, q: np.ndarray, joints: Sequence[str]
+) -> np.ndarray:
+    """Positions of joints that bring the frame there, the base standing as it does at q."""
     from scipy.optimize import least_squares
 
-    at = [robot.q_names.index(name) for name in joint_names(robot)]
+    at = [robot.q_names.index(name) for name in joints]
     base = robot.frames(q, robot.frame_names[0])[:3, 3]
 
     def placed(x: np.ndarray) -> np.ndarray:

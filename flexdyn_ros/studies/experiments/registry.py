@@ -19,6 +19,7 @@ SHIPPED = {
     "workspace": "reach",
     "lumped_against_exact": "rest",
     "lift": "reach",
+    "lift_with_oil": "reach",
 }
 
 

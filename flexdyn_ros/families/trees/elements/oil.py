@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, OilAccount
 from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_circuits
+from flexdyn_ros.multibody.elements.cylinder.slopes import UNITS, columns_of, line_columns_of
 from flexdyn_ros.robot.motion import ElementState
 
 #: modules of kernels whose comparisons are events: edges of valves, stops
@@ -82,34 +82,15 @@ class OilMemory(CylinderMemory):
     @cached_property
     def _columns(self) -> tuple[tuple[ElementState, int], ...]:
         """Each state, and its place in the memory."""
-        found = []
-        for i, name in enumerate(self.hydraulics.names):
-            value = dict(zip(cylinder.PARAMETERS, self.hydraulics.model.parameters[i].tolist(), strict=True))
-            of_second_order = value["spool_frequency"] > 0.0
-            columns = {
-                "pressure_bore": ("Pa", True),
-                "pressure_rod": ("Pa", True),
-                "spool": ("-", of_second_order or value["spool_time"] > 0.0),
-                "spool_rate": ("1/s", of_second_order),
-                "slewed_command": ("-", isfinite(value["slew_rate"])),
-                "bristle": ("m", value["friction_law"] == cylinder.LUGRE_LAW),
-            }
-            for column, (unit, is_there) in columns.items():
-                if is_there:
-                    place = self._at[3] + i * cylinder.STATE_COUNT + cylinder.STATE.index(column)
-                    found.append((ElementState(f"{name}/{column}", unit, name), place))
-        for k, name in enumerate(self.hydraulics.model.supplies):
-            row = self.hydraulics.model.supply_parameters[k]
-            columns = {
-                "pressure": ("Pa", row[supplies.PUMP] != supplies.IDEAL),
-                "swivel": ("-", row[supplies.SWIVEL_TIME] > 0.0),
-            }
-            for column, (unit, is_there) in columns.items():
-                if is_there:
-                    place = (
-                        self._at[4] + k * supplies.SUPPLY_STATE_COUNT + supplies.SUPPLY_STATE.index(column)
-                    )
-                    found.append((ElementState(f"{name}/{column}", unit, name), place))
+        model, found = self.hydraulics.model, []
+        for i, column in columns_of(model.parameters):
+            name, field = model.names[i], cylinder.STATE[column]
+            place = self._at[3] + i * cylinder.STATE_COUNT + column
+            found.append((ElementState(f"{name}/{field}", UNITS[field], name), place))
+        for k, column in line_columns_of(model.supply_parameters):
+            name, field = model.supplies[k], supplies.SUPPLY_STATE[column]
+            place = self._at[4] + k * supplies.SUPPLY_STATE_COUNT + column
+            found.append((ElementState(f"{name}/{field}", UNITS[field], name), place))
         return tuple(found)
 
     @cached_property
@@ -149,6 +130,10 @@ class OilMemory(CylinderMemory):
         """See `CylinderMemory`."""
         return self._part(memory, 1).reshape(self._count, cylinder.PARAMETER_COUNT)
 
+    def meanings(self, memory: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._part(memory, 0)[layout.MEANT * self._count : (layout.MEANT + 1) * self._count]
+
     def supplies(self, memory: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
         return self._part(memory, 4).reshape(self._supplies, supplies.SUPPLY_STATE_COUNT)
@@ -185,9 +170,15 @@ class OilMemory(CylinderMemory):
 
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
-        f = self._oil.functions
-        found = f.effort_motion(q, np.zeros((*q.shape[:-1], f.nv)))[0]
-        return np.asarray(found[..., self.places])
+        return self._motion(q, np.zeros((*q.shape[:-1], self._oil.functions.nv)))[0]
+
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """See `CylinderMemory`."""
+        return self._motion(q, v)[1]
+
+    def _motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        length, rate = self._oil.functions.effort_motion(q, v)
+        return np.asarray(length[..., self.places]), np.asarray(rate[..., self.places])
 
     def holding(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""

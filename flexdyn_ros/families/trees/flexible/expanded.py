@@ -191,9 +191,10 @@ def _axes(robot: Any, own: Sequence[Coordinate]) -> list[tuple[str, str, str]]:
     moved = set().union(*(MOVES[c.kind] for c in own))
     if robot.description.formulation.stiffening in (None, "full"):
         moved.add("tx")
-    if {"rz", "ry"} <= moved:
-        # the rotation vector has no part along x, but its yaw and pitch need a roll
-        moved.add("rx")
+    turns = {"rz", "ry", "rx"}
+    if len(turns & moved) > 1:
+        # a rotation vector along two axes has all three of yaw, pitch and roll
+        moved |= turns
     return [axis for axis in AXES if axis[0] in moved]
 
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
 
+from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.families.trees.loops.geometry import Geometry
 
 #: Gauss-Newton steps: largest [rad], largest [m], residual at which they end; rounds of both kinds of steps
@@ -26,6 +28,8 @@ FAR, _PARTS = 0.1, 10
 _PART_ITERATIONS, _PART_CLOSE, _ROUGH, _LARGEST = 40, 1e-12, 1e-4, 1.5
 #: largest step of an iteration [rad, m]
 _PART_STEP = 0.3
+#: steps from the neutral pose to another
+_MOST_STEPS = 400
 #: share of the largest below which a diagonal entry of R is zero
 _RANK = 1e-9
 
@@ -186,8 +190,7 @@ def follow(
     moves, dependent (nv,): marks of what may move, and of what no actuator drives; rank: of all rows.
     """
     gap, J = geometry.to_assemble(q0)
-    near = np.array([geometry.loops[i].record.branch == "near" for i in geometry.loop_of])
-    sides = Sides(J, near, moves & dependent, rank)
+    sides = Sides(J, _rows_with_branches(geometry), moves & dependent, rank)
     q = q0
     for part in range(1, _PARTS + 1):
         target = (1.0 - part / _PARTS) * gap
@@ -199,6 +202,39 @@ def follow(
     if (wrong := geometry.wrong_root(q)) is not None:
         return Followed(q, f"of loop '{geometry.loops[wrong[0]].record.name}' {wrong[1]}")
     return Followed(q, "")
+
+
+def _rows_with_branches(geometry: Geometry) -> np.ndarray:
+    """Marks (m,) the rows of loops whose branch counts."""
+    return np.array([geometry.loops[i].record.branch == "near" for i in geometry.loop_of])
+
+
+def warn_of_branch(
+    geometry: Geometry, start: np.ndarray, q: np.ndarray, home: np.ndarray, follow: np.ndarray, rank: int
+) -> None:
+    """Warn where a pose q (nq,) that closes the loops from a start far from them is in another branch than
+    the neutral pose `home`: where what drives the robot does not lead from there to q while the coordinates
+    that `follow` (nv,) marks close the loops. Where these are not as many as the loops determine, only the
+    other side of a singular pose is told."""
+    near, robot = _rows_with_branches(geometry), geometry.robot
+    if np.abs(geometry.to_assemble(start)[0]).max(initial=0.0) <= FAR or not near.any():
+        return
+    if follow.sum() == rank:
+        change = np.where(follow, 0.0, robot.difference(home, q))
+        steps = min(_MOST_STEPS, int(np.ceil(np.abs(change).max(initial=0.0) / _STEP)))
+        there = home
+        for _ in range(steps):
+            there = close_loops(geometry, robot.integrate(there, change, 1.0 / steps), follow).q
+        lost = not np.abs(robot.difference(there, q)).max(initial=0.0) < _NEAR
+    else:
+        lost = Sides(geometry.to_assemble(home)[1], near, follow, rank).crossed(geometry.to_assemble(q)[1])
+    if lost:
+        warnings.warn(
+            "the loops were far open; the closed pose may be in another branch than the neutral one: "
+            f"{pose_text(robot.functions.q_names, q)}. Expected a nearer start",
+            FlexdynWarning,
+            5,
+        )
 
 
 def _part(

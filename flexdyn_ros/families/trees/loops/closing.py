@@ -25,6 +25,7 @@ from flexdyn_ros.families.trees.loops.assembly import (
     follow,
     nearest_of,
     pose_text,
+    warn_of_branch,
 )
 from flexdyn_ros.families.trees.loops.dynamics import Constrained
 from flexdyn_ros.families.trees.loops.geometry import Closure, Geometry
@@ -72,6 +73,7 @@ class Closing:
         self._locked: tuple[str, ...] = () if stated is None else stated.lock
         #: largest change of a coordinate by `assemble` and `project` [rad, m], None for any
         self.maximum_change: float | None = None if stated is None else stated.maximum_change
+        self._driven = np.array([c.actuated for c in functions.coordinates], dtype=bool)
 
     def close(self) -> Assembled:
         """Close the loops at the neutral pose, and count their rows there."""
@@ -237,8 +239,7 @@ class Closing:
     def _in_branch(self, q0: np.ndarray, moves: np.ndarray, other: Assembled) -> Assembled:
         """The closed pose in the branch of q0; `other` is what closes without regard to it."""
         names = self.functions.q_names
-        driven = np.array([c.actuated for c in self.functions.coordinates], dtype=bool)
-        followed = follow(self.geometry, q0, moves, ~driven, self.rank)
+        followed = follow(self.geometry, q0, moves, ~self._driven, self.rank)
         if not followed.lost:
             return nearest_of(self.geometry, q0, moves, followed.q)
         if not other.is_closed:
@@ -303,6 +304,11 @@ class Closing:
         DimensionError, UnknownNameError, ConvergenceError
         StateError
             If the loops do not allow the speeds of locked coordinates.
+
+        Warns
+        -----
+        FlexdynWarning
+            If q is far from the loops, and what is found may be in another branch than the neutral pose.
         """
         rows = Rows({"q": (q, self.functions.nq), "v": (v, self.functions.nv)})
         if rows.shape:
@@ -311,6 +317,8 @@ class Closing:
         start, v = rows.take("q")[0].copy(), rows.take("v")[0].copy()
         q = self.closed(start, self.moves(lock))
         self._refuse_far(start, q)
+        follow = self.moves(()) & ~self._driven
+        warn_of_branch(self.geometry, start, q, self.functions.neutral(), follow, self.rank)
         held = np.isin(self.functions.v_names, [lock] if isinstance(lock, str) else list(lock))
         J = self.geometry.at(q[None], v[None]).J
         M = np.where(held | held[:, None], np.eye(v.size), self.open.mass_matrix(q))

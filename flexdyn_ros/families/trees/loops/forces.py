@@ -181,20 +181,22 @@ class Forces:
         if unactuated != "given":
             UnknownNameError.check("value of unactuated", unactuated, ("given", "free"))
             raise self.closing.unsupported("inverse_dynamics(unactuated='free')")
-        rows, tau, _ = self._efforts(q, v, a, wrenches, "all" if actuators is None else actuators)
+        rows, tau, _ = self.efforts(q, v, a, wrenches, "all" if actuators is None else actuators)
         result = check_out(out, (*rows.shape, self.closing.functions.nu), rows)
         result.reshape(tau.shape)[...] = tau
         return result
 
-    def _efforts(
+    def efforts(
         self,
         q: np.ndarray,
         v: np.ndarray,
         a: np.ndarray,
         wrenches: Mapping[str, object] | None,
         actuators: str | Sequence[str],
+        tolerance: float = OPEN,
     ) -> tuple[Rows, np.ndarray, np.ndarray]:
-        """The batch, tau (N, nu), and multipliers of least norm (N, m)."""
+        """The batch, tau (N, nu), and multipliers of least norm (N, m); off the loops with another tolerance,
+        and then of the nearest admissible a without a warning."""
         f, robot = self.closing.functions, self.closing.open
         chosen = chosen_actuators(f.robot, actuators)
         motion = {"q": (q, f.nq), "v": (v, f.nv), "a": (a, f.nv)}
@@ -202,9 +204,9 @@ class Forces:
         state = {name: rows.take(name) for name in motion}
         f.check(state)
         closure = self.closing.geometry.at(state["q"], state["v"])
-        is_open = self.closing.refuse_open(closure, state["v"], rows.shape, OPEN)
+        is_open = self.closing.refuse_open(closure, state["v"], rows.shape, tolerance)
         M = robot.mass_matrix(state["q"])
-        state["a"] = self._admissible(state["a"], M, closure)
+        state["a"] = self._admissible(state["a"], M, closure, tolerance == OPEN)
         at, speed, acceleration = (
             x.reshape(*rows.shape, x.shape[1]) for x in (state[name] for name in motion)
         )
@@ -233,12 +235,19 @@ class Forces:
         self._report_impossible(impossible, rows)
         return rows, tau, lam
 
-    def _admissible(self, a: np.ndarray, M: np.ndarray, closure: Closure) -> np.ndarray:
+    def _admissible(self, a: np.ndarray, M: np.ndarray, closure: Closure, tells: bool) -> np.ndarray:
         """The accelerations (N, nv) that are nearest to a in the metric of M and that loops allow."""
         missed = np.einsum("nij,nj->ni", closure.J, a) + closure.bias
+        if tells and not self._tell_missed(a, missed, closure):
+            return a
+        change, _ = self.closing.factors(M, closure.J).solve(np.zeros((*a.shape, 1)), -missed[..., None])
+        return np.asarray(a + change[..., 0])
+
+    def _tell_missed(self, a: np.ndarray, missed: np.ndarray, closure: Closure) -> bool:
+        """Warn where accelerations of loops are missed; whether they are."""
         scale = np.einsum("nij,nj->ni", np.abs(closure.J), np.abs(a)) + np.abs(closure.bias) + 1.0
         if (np.abs(missed) <= OPEN * scale).all():
-            return a
+            return False
         n, row = np.unravel_index(int(np.argmax(np.abs(missed) / scale)), missed.shape)
         name = self.closing.geometry.loops[self.closing.geometry.loop_of[row]].record.name
         warnings.warn(
@@ -247,8 +256,7 @@ class Forces:
             FlexdynWarning,
             5,
         )
-        change, _ = self.closing.factors(M, closure.J).solve(np.zeros((*a.shape, 1)), -missed[..., None])
-        return np.asarray(a + change[..., 0])
+        return True
 
     def weights(self, chosen: np.ndarray) -> np.ndarray:
         """Of the squares of efforts: 1/limit^2 where all chosen actuators have a largest effort, else 1."""
@@ -304,7 +312,7 @@ class Forces:
             rows, solution = self.solve(q, v, tau, wrenches, None, OPEN)
             lam = solution.multipliers
         else:
-            rows, _, lam = self._efforts(q, v, a, wrenches, "all")
+            rows, _, lam = self.efforts(q, v, a, wrenches, "all")
         state = rows.take("q")
         closure = self.closing.geometry.at(state, np.zeros((rows.count, self.closing.functions.nv)))
         on_end = np.zeros((rows.count, len(self.closing.loops), 6))

@@ -46,12 +46,17 @@ class Curvature(NamedTuple):
     by_v: np.ndarray
 
 
+def differences(nv: int) -> tuple[np.ndarray, np.ndarray]:
+    """Moves (8 nv, nv) of each coordinate, and the weights (8,) that make a derivative of what is there."""
+    steps = np.concatenate([_AHEAD, -_AHEAD]) * _STEP
+    weights = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _STEP
+    return (steps[:, None, None] * np.eye(nv)).reshape(-1, nv), weights
+
+
 def curvature(geometry: Geometry, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray) -> Curvature:
     """Derivatives of the loops at q (nq,), v, a (nv,), lam (m,)."""
     robot, nv = geometry.robot, geometry.robot.nv
-    steps = np.concatenate([_AHEAD, -_AHEAD]) * _STEP
-    weights = np.concatenate([_WEIGHTS, -_WEIGHTS]) / _STEP
-    moves = (steps[:, None, None] * np.eye(nv)).reshape(-1, nv)
+    moves, weights = differences(nv)
     around = geometry.at(
         robot.integrate(np.tile(q, (len(moves), 1)), moves, 1.0), np.tile(v, (len(moves), 1))
     )

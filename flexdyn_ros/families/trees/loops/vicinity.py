@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.families.trees.loops.closing import OPEN
 from flexdyn_ros.families.trees.loops.forces import Forces
-from flexdyn_ros.families.trees.loops.small_motions import equilibrium, linearized, modes_with_loops
+from flexdyn_ros.families.trees.loops.small_motions import (
+    differences,
+    equilibrium,
+    linearized,
+    modes_with_loops,
+)
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.parameters import names_that_fit
@@ -39,19 +43,15 @@ class Vicinity:
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
-        UnsupportedError
-            With wrenches.
         """
-        if wrenches:
-            raise self.closing.unsupported("linearize(wrenches=...)")
         f = self.closing.functions
         locked = chosen_coordinates(lock, f.coordinates, "lock")
         held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
-        rows, found = self.forces.solve(q, v, tau, None, held, OPEN)
+        rows, found = self.forces.solve(q, v, tau, wrenches, held, OPEN)
         state = {name: rows.take(name) for name in ("q", "v", "tau")}
-        motion = {name: (x, x.shape[1]) for name, x in state.items()}
-        a = np.where(np.isfinite(found.a), found.a, 0.0)
-        slopes = self.closing.open.functions.slopes_rows(Rows({**motion, "a": (a, f.nv)}), None)
+        motion = {**state, "a": np.where(np.isfinite(found.a), found.a, 0.0)}
+        given = {name: (x.reshape(*rows.shape, x.shape[1]), x.shape[1]) for name, x in motion.items()}
+        slopes = self.closing.open.functions.slopes_rows(rows_with_wrenches(wrenches, **given), wrenches)
         A, B = linearized(self.closing, state, found, locked, slopes)
         kept = np.flatnonzero(np.tile(~locked, 2))
         A, B = A[:, kept[:, None], kept], B[:, kept]
@@ -110,9 +110,40 @@ class Vicinity:
         closed = self.closing.closed(start[0].copy(), self.closing.moves(names))
         return equilibrium(self.closing, closed, effort[0], held, wrenches)
 
-    def inverse_dynamics_derivatives(self, *arguments: object, **more: object) -> NoReturn:
-        """UnsupportedError: not computed with loops yet."""
-        raise self.closing.unsupported("inverse_dynamics_derivatives")
+    def inverse_dynamics_derivatives(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """d tau/dq, d tau/dv, d tau/da (..., nu, nv) of `inverse_dynamics` by all actuators, which off the
+        loops is that of the nearest accelerations with J a + dJ/dt v = 0. Where the actuators are as many as
+        the motions, tau(q, v, a) undoes `forward_dynamics` there.
+
+        tau is P(q) (M a + h) with P J' = 0, hence affine in a, and P = (d tau/da) M^-1; slopes by q are
+        differences as those of `curvature`.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        """
+        f, robot, forces = self.closing.functions, self.closing.open, self.forces
+        rows, _, _ = forces.efforts(q, v, a, wrenches, "all")
+        place, speed, rate = (rows.take(x).reshape(*rows.shape, -1) for x in ("q", "v", "a"))
+
+        def efforts(dq: np.ndarray, da: np.ndarray) -> np.ndarray:
+            """tau (k, nv, N, nu) about the states by moves (k nv, nv)."""
+            dq, da = (x.reshape(len(x), *(1 for _ in rows.shape), f.nv) for x in (dq, da))
+            many = [np.broadcast_to(x, (len(dq), *x.shape)) for x in (place, speed, rate)]
+            moved = robot.integrate(many[0], np.broadcast_to(dq, many[1].shape), 1.0)
+            tau = forces.efforts(moved, many[1], many[2] + da, wrenches, "all", np.inf)[1]
+            return np.asarray(tau.reshape(-1, f.nv, rows.count, f.nu))
+
+        moves, weights = differences(f.nv)
+        by_q = np.einsum("kjnu,k->nuj", efforts(moves, 0.0 * moves), weights)
+        unit = np.concatenate([np.eye(f.nv), -np.eye(f.nv)])
+        by_a = np.einsum("kjnu,k->nuj", efforts(0.0 * unit, unit), np.array([0.5, -0.5]))
+        slopes = robot.inverse_dynamics_derivatives(place, speed, rate, wrenches)[1][..., : f.nv, :]
+        by_v = by_a @ np.linalg.solve(robot.mass_matrix(rows.take("q")), slopes.reshape(-1, f.nv, f.nv))
+        by_q, by_v, by_a = (x.reshape(*rows.shape, f.nu, f.nv) for x in (by_q, by_v, by_a))
+        return by_q, by_v, by_a
 
     def forward_dynamics_parameter_derivatives(
         self,

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import PARAMETERS
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import PARAMETERS, STATE
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
     IDEAL,
     PUMP,
     SPEED,
     SUPPLY_PARAMETER_COUNT,
+    SUPPLY_STATE,
     SUPPLY_STATE_COUNT,
 )
-from flexdyn_ros.robot.motion import ElementMemory
+from flexdyn_ros.multibody.elements.cylinder.slopes import (
+    UNITS,
+    Rates,
+    columns_of,
+    line_columns_of,
+    slopes_of,
+)
+from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.motion import ElementMemory, ElementState, OilSlopes, complete_states
 
 __all__ = ["CylinderMemory", "OilAccount"]
 
@@ -64,6 +74,17 @@ class CylinderMemory(ElementMemory):
     def parameters(self, memory: np.ndarray) -> np.ndarray:
         """View (n, PARAMETER_COUNT) of their parameters."""
 
+    def meanings(self, memory: np.ndarray) -> np.ndarray:
+        """View (n,) of how each command is meant in the mode BY_EACH: VALVE, FORCE_COMMAND of
+        kernels/memory.py.
+
+        Raises
+        ------
+        UnsupportedError
+            For platforms.
+        """
+        raise UnsupportedError("cylinders of a platform are told forces, or openings, all of them")
+
     def supplies(self, memory: np.ndarray) -> np.ndarray:
         """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies (kernels/supplies.py)."""
         return np.zeros((0, SUPPLY_STATE_COUNT))
@@ -88,6 +109,46 @@ class CylinderMemory(ElementMemory):
         leakages = self.parameters(memory)[:, _LEAKS].max(axis=1).tolist()
         return speeds, dict(zip(model.names, leakages, strict=True))
 
+    def oil_slopes(
+        self, q: np.ndarray, v: np.ndarray, tau: Any, states: object, openings: object
+    ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, OilSlopes]:
+        """See `ElementMemory`; states left out are at rest under the forces in tau (nu,), or those that hold
+        the robot, their spools where the openings are."""
+        model, n = self.hydraulics.model, self.places.size
+        fresh = self.fresh()
+        rates = Rates(model.names, model.parameters, self.supply_parameters(fresh))
+        valves = self._openings(openings)
+        lengths = self.lengths(q)
+        forces = self.holding(q) if tau is None else np.asarray(tau, dtype=np.float64)[self.places]
+        state, lines = self.hydraulics.initial(forces, lengths), self.supplies(fresh)
+        state = state._replace(spool=valves)
+        columns, of_lines = columns_of(rates.parameters), line_columns_of(rates.supplies)
+        rest = [float(state[column][i]) for i, column in columns]
+        named = [(model.names[i], STATE[column]) for i, column in columns]
+        rest += [lines[k, column] for k, column in of_lines]
+        named += [(model.supplies[k], SUPPLY_STATE[column]) for k, column in of_lines]
+        known = [ElementState(f"{name}/{field}", UNITS[field], name) for name, field in named]
+        values = complete_states(known, states, np.array(rest), "states")
+        speeds = self.rates(q, v)
+        found, slopes = slopes_of(rates, lengths, speeds, values, valves)
+        assert found.shape == (n,)
+        return tuple(state.name for state in known), self.places, found, slopes
+
+    def _openings(self, openings: Any) -> np.ndarray:
+        """Valve openings (n,) in order, or by the names CYLINDER/valve; those left out are shut."""
+        names = [f"{name}/valve" for name in self.hydraulics.names]
+        if isinstance(openings, Mapping):
+            for name in openings:
+                UnknownNameError.check("valve", name, names)
+            openings = [openings.get(name, 0.0) for name in names]
+        values = numbers(openings, "commands")
+        if values.shape != (len(names),):
+            raise DimensionError(f"commands has shape {values.shape}, expected ({len(names)},)")
+        for name, value in zip(names, values.tolist(), strict=True):
+            if not -1.0 <= value <= 1.0:
+                raise StateError(f"commands of '{name}' is {value}, expected an opening from -1 to 1")
+        return values
+
     def account(self, memory: np.ndarray) -> OilAccount:
         """Energies of the oil.
 
@@ -101,6 +162,10 @@ class CylinderMemory(ElementMemory):
     @abstractmethod
     def lengths(self, q: np.ndarray) -> np.ndarray:
         """Lengths (..., n) at q [m]."""
+
+    @abstractmethod
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Rates (..., n) of the lengths at q and v [m/s]."""
 
     @abstractmethod
     def holding(self, q: np.ndarray) -> np.ndarray:

@@ -44,6 +44,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
+from flexdyn_ros.numerics.numbers.functions import equal, holds
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
@@ -112,7 +113,7 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     see_cylinders(address, work, which, place, speed, length, rate)
     parameters = window(memory, places[1], places[2] - places[1])
     states = window(memory, places[3], places[4] - places[3])
-    if h == 0.0:
+    if holds(equal(h, 0.0)):
         for i in range(n):
             P = window(parameters, i * cylinder.PARAMETER_COUNT, cylinder.PARAMETER_COUNT)
             X = window(states, i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
@@ -121,9 +122,11 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     acceleration, command = window(rows, ACCELERATION * n, n), window(rows, COMMAND * n, n)
     meant = window(rows, MEANT * n, n)
     for i in range(n):
-        acceleration[i], command[i], meant[i] = 0.0, effort[int(there[i])], cylinder.VALVE
+        acceleration[i], command[i] = 0.0, effort[int(there[i])]
         if begin[cylinder.MODE] == cylinder.BY_FORCE:
             meant[i] = cylinder.FORCE_COMMAND
+        elif begin[cylinder.MODE] == cylinder.BY_VALVE:
+            meant[i] = cylinder.VALVE
     if begin[cylinder.IS_STAGGERED] == STAGGERED:
         tree = window(memory, FIRST, nq + 2 * nv)
         see_accelerations(robot, work, tree, rows, place, speed, floats_at(a, nv), h)
@@ -159,7 +162,7 @@ def comply(actuator, h, position, speed, drive, stiffness, damping, target_q, ta
     there = window(memory, places[0] + EFFORT * n, n)
     pumps, stages = window(memory, places[2], places[3] - places[2]), window(memory, places[5], n * STAGES)
     lines = window(memory, places[6], s * LINES)
-    part = WHOLE if h == begin[STEP] else int(begin[NEXT_HALF])
+    part = WHOLE if holds(equal(h, begin[STEP])) else int(begin[NEXT_HALF])
     begin_stage(pumps, lines, part)
     for i in range(n):
         P = window(memory, places[1] + i * cylinder.PARAMETER_COUNT, cylinder.PARAMETER_COUNT)
@@ -191,7 +194,7 @@ def settle(actuator, h, speed):
     parameters = window(memory, places[1], places[2] - places[1])
     pumps, stages = window(memory, places[2], places[3] - places[2]), window(memory, places[5], n * STAGES)
     lines = window(memory, places[6], s * LINES)
-    part = WHOLE if h == begin[STEP] else int(begin[NEXT_HALF])
+    part = WHOLE if holds(equal(h, begin[STEP])) else int(begin[NEXT_HALF])
     for i in range(n):
         P = window(parameters, i * cylinder.PARAMETER_COUNT, cylinder.PARAMETER_COUNT)
         k = int(P[cylinder.SUPPLY_INDEX])

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 from . import memory as at
 from .circuit import (
@@ -98,9 +99,10 @@ def resistance(P, v):
         return 0.0
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
         return P[at.VISCOUS] + P[at.BRISTLE_DAMPING]
-    if abs(v) < 1e-3 * P[at.SMOOTHING]:
-        return P[at.VISCOUS] + P[at.STATIC] / P[at.SMOOTHING]
-    return P[at.VISCOUS] + dry_friction(P[at.COULOMB], P[at.STATIC], P[at.STRIBECK], P[at.SMOOTHING], v) / v
+    slow = less(abs(v), 1e-3 * P[at.SMOOTHING])
+    v = select(slow, P[at.SMOOTHING], v)
+    secant = dry_friction(P[at.COULOMB], P[at.STATIC], P[at.STRIBECK], P[at.SMOOTHING], v) / v
+    return P[at.VISCOUS] + select(slow, P[at.STATIC] / P[at.SMOOTHING], secant)
 
 
 @kernel

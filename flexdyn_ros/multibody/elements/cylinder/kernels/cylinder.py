@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import both, equal, holds, larger, less, select, smaller
+from flexdyn_ros.numerics.numbers.functions import both, equal, fails, holds, larger, less, select, smaller
 from flexdyn_ros.numerics.numbers.loops import again
 
 from . import memory as at
@@ -126,11 +126,11 @@ def pressure_rates(P, p1, p2, x, y, v):
 @kernel
 def oil_in(fluid, V, p, s):
     """Oil, pressure and stiffness of a chamber of volume V: by its oil s, by its pressure p where s <= 0."""
-    if holds(less(0.0, s)):
-        p, beta = pressure_of(fluid, V / s, p)
-        return s, p, beta
-    w, beta = volume_and_stiffness(fluid, p)
-    return V / w, p, beta
+    if fails(less(0.0, s)):
+        w, beta = volume_and_stiffness(fluid, p)
+        return V / w, p, beta
+    p, beta = pressure_of(fluid, V / s, p)
+    return s, p, beta
 
 
 @kernel

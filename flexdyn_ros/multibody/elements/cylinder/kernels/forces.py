@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
+from flexdyn_ros.numerics.numbers.functions import absolute, larger, less, select, smaller
 
 from . import memory as at
 from .cylinder import FOLLOW, advance_oil, forget_oil, piston_of_oil, port_flows, settle_pressures, volumes
@@ -38,7 +38,7 @@ def hydraulic_force(P, p1, p2):
 def bristle_rate(P, v):
     """lambda = sigma0 |v| / g(v) of LuGre's bristles [1/s]."""
     level = P[at.COULOMB] + (P[at.STATIC] - P[at.COULOMB]) * np.exp(-((v / P[at.STRIBECK]) ** 2))
-    rate = P[at.BRISTLE_STIFFNESS] * abs(v) / level
+    rate = P[at.BRISTLE_STIFFNESS] * absolute(v) / level
     return select(less(0.0, level), rate, 2.0 * FASTEST_BRISTLES)
 
 

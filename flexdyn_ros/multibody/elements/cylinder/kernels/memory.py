@@ -215,4 +215,5 @@ ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
 ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
 ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
 #: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control
-DIRECT, BY_VALVE, BY_FORCE = 0.0, 1.0, 2.0
+#: of trees also each as its row says
+DIRECT, BY_VALVE, BY_FORCE, BY_EACH = 0.0, 1.0, 2.0, 3.0

@@ -168,10 +168,10 @@ def pressure_of(fluid, v, p):
     """`pressure_at` from any pressure p > 0, to the last digits."""
     if fluid[1] == 0.0:
         return pressure_without_air(fluid, v)
-    w, beta = volume_and_stiffness(fluid, p)
+    w, beta, bend = curved_volume(fluid, p)
     change = (w - v) * beta / w
     if holds(less(abs(change), CLOSER * p)):
-        return p + change, beta
+        return p + change, beta + change * (2.0 * bend * beta - 1.0)
     p, _ = pressure_at(fluid, v, p, w, beta)
     w, beta = volume_and_stiffness(fluid, p)
     return p + (w - v) * beta / w, beta

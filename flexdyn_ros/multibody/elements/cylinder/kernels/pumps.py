@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import larger, smaller
+from flexdyn_ros.numerics.numbers.functions import both, larger, less, select, smaller
 
 from . import memory
 from . import supplies as at
@@ -35,10 +35,12 @@ def accumulated(S, p):
 
     A gas spring: V_0 (1 - (p_0/p)^(1/k)) above the precharge p_0, nothing below.
     """
-    if S[at.ACCUMULATOR_VOLUME] <= 0.0 or p <= S[at.PRECHARGE]:
+    if S[at.ACCUMULATOR_VOLUME] <= 0.0:
         return 0.0, 0.0
-    left = S[at.ACCUMULATOR_VOLUME] * (S[at.PRECHARGE] / p) ** (1.0 / S[at.ACCUMULATOR_EXPONENT])
-    return S[at.ACCUMULATOR_VOLUME] - left, left / (S[at.ACCUMULATOR_EXPONENT] * p)
+    filled = less(S[at.PRECHARGE], p)
+    share = select(filled, S[at.PRECHARGE] / p, 1.0) ** (1.0 / S[at.ACCUMULATOR_EXPONENT])
+    left = S[at.ACCUMULATOR_VOLUME] * share
+    return S[at.ACCUMULATOR_VOLUME] - left, select(filled, left / (S[at.ACCUMULATOR_EXPONENT] * p), 0.0)
 
 
 @kernel
@@ -111,11 +113,9 @@ def line_energy(S, s, p):
 def sensed(S, P, p1, p2, x):
     """Load pressure that a cylinder reports to its pump [Pa], and its slopes by p1, p2: the pressure of the
     chamber that its valve connects to the supply, tank pressure while the valve is shut."""
-    if x > LEAST_TRAVEL + larger(P[memory.OVERLAP], 0.0):
-        return p1, 1.0, 0.0
-    if x < -LEAST_TRAVEL - larger(P[memory.OVERLAP], 0.0):
-        return p2, 0.0, 1.0
-    return S[at.TANK], 0.0, 0.0
+    shut = LEAST_TRAVEL + larger(P[memory.OVERLAP], 0.0)
+    bore, rod = less(shut, x), less(x, -shut)
+    return select(bore, p1, select(rod, p2, S[at.TANK])), select(bore, 1.0, 0.0), select(rod, 1.0, 0.0)
 
 
 @kernel
@@ -126,11 +126,10 @@ def demanded(S, ps, load):
         return 1.0, 0.0, 0.0
     target, follows = S[at.SET_PRESSURE], 0.0
     if S[at.PUMP] == at.LOAD_SENSING:
-        target, follows = S[at.MAXIMUM_PRESSURE], 0.0
-        if load + S[at.MARGIN] < target:
-            target, follows = load + S[at.MARGIN], 1.0
+        target = smaller(load + S[at.MARGIN], S[at.MAXIMUM_PRESSURE])
+        follows = select(less(load + S[at.MARGIN], S[at.MAXIMUM_PRESSURE]), 1.0, 0.0)
     share = (target - ps) / S[at.BAND]
-    slope = 1.0 / S[at.BAND] if 0.0 < share < 1.0 else 0.0
+    slope = select(both(less(0.0, share), less(share, 1.0)), 1.0 / S[at.BAND], 0.0)
     return smaller(larger(share, 0.0), 1.0), -slope, follows * slope
 
 
@@ -139,9 +138,9 @@ def line_losses(S, p):
     """Leakage of the pump, flow through the relief valve of the line [m3/s], and the slope of their sum."""
     leak = S[at.PUMP_LEAKAGE] * (p - S[at.TANK])
     above = p - S[at.RELIEF_PRESSURE]
-    if above > 0.0:
-        return leak, S[at.RELIEF] * above, S[at.PUMP_LEAKAGE] + S[at.RELIEF]
-    return leak, 0.0, S[at.PUMP_LEAKAGE]
+    lets_go = less(0.0, above)
+    relief = select(lets_go, S[at.RELIEF] * above, 0.0)
+    return leak, relief, S[at.PUMP_LEAKAGE] + select(lets_go, S[at.RELIEF], 0.0)
 
 
 @kernel

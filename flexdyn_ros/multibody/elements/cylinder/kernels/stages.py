@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
 
 from . import memory as at
 from . import supplies as of
@@ -149,14 +150,13 @@ def comply(P, X, S, C, L, part, h, y, v):
     C[S_1], C[S_2], C[Y_1], C[Y_2] = pressure_slopes(P, y, s1, beta1, s2, beta2)
     C[D_1], C[D_2] = rates[9], rates[10]
     L[BY_LINE] += rates[11]
-    L[LOAD] = max(L[LOAD], sensed(S, P, p1, p2, x)[0])
+    L[LOAD] = larger(L[LOAD], sensed(S, P, p1, p2, x)[0])
     friction, damping = friction_of(P, z, v, h)
     force = hydraulic_force(P, p1, p2) - friction + stop_force(P, y, v)
     force += h * (row[0] * rates[0] + row[1] * rates[1])
-    if y < 0.0 or y > P[at.LONGEST_STROKE]:
-        deep = -y if y < 0.0 else y - P[at.LONGEST_STROKE]
-        stiffness += P[at.STOP_STIFFNESS]
-        damping += 1.5 * P[at.STOP_STIFFNESS] * P[at.STOP_DAMPING] * deep
+    deep = larger(larger(-y, y - P[at.LONGEST_STROKE]), 0.0)
+    stiffness += select(less(0.0, deep), P[at.STOP_STIFFNESS], 0.0)
+    damping += 1.5 * P[at.STOP_STIFFNESS] * P[at.STOP_DAMPING] * deep
     return force, stiffness, damping
 
 
@@ -168,8 +168,8 @@ def flow(P, X, S, C, L, part, h, v):
         s1, s2, z = C[HALF_1], C[HALF_2], C[HALF_Z]
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
         C[HALF_Z] = bend_bristles(P, z, v, h)
-    n1 = max(s1 + h * (C[I_11] * C[R_1] + C[I_12] * C[R_2] + C[C_1] * v), LEAST_SHARE * s1)
-    n2 = max(s2 + h * (C[I_21] * C[R_1] + C[I_22] * C[R_2] + C[C_2] * v), LEAST_SHARE * s2)
+    n1 = larger(s1 + h * (C[I_11] * C[R_1] + C[I_12] * C[R_2] + C[C_1] * v), LEAST_SHARE * s1)
+    n2 = larger(s2 + h * (C[I_21] * C[R_1] + C[I_22] * C[R_2] + C[C_2] * v), LEAST_SHARE * s2)
     y, C[V] = C[Y] + h * v, v
     # what flowed, to the order of the stage: the pressures have changed by P_s s' h + P_y v h
     by_oil1, by_oil2 = C[S_1] * (n1 - s1) + C[Y_1] * h * v, C[S_2] * (n2 - s2) + C[Y_2] * h * v
@@ -207,8 +207,8 @@ def flow_lines(pumps, lines, part, h):
             ll, lw = 1.0 - h * (of_s[0] - L[BY_LINE] * slope), -h * of_s[2]
             wl, ww = -h * of_w[0], 1.0 - h * of_w[2]
             det = ll * ww - lw * wl
-            new = max(s + h * (ww * net - lw * turned) / det, LEAST_SHARE * s)
-            turn = min(max(swivel + h * (ll * turned - wl * net) / det, 0.0), 1.0)
+            new = larger(s + h * (ww * net - lw * turned) / det, LEAST_SHARE * s)
+            turn = smaller(larger(swivel + h * (ll * turned - wl * net) / det, 0.0), 1.0)
             # energies by the trapezoidal rule
             _, enthalpy = energies(fluid_of_supply(S), p, w)
             p, w, beta, slope = line_pressure(S, new, p)
@@ -247,9 +247,8 @@ def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolat
             s, swivel = L[L_WHOLE], L[W_WHOLE]
             if extrapolates:
                 s, swivel = 2.0 * L[L_HALF] - s, 2.0 * L[W_HALF] - swivel
-                if not s > 0.0:
-                    s = L[L_HALF]
-            Y_[of.OIL_LINE], Y_[of.SWIVEL] = s, min(max(swivel, 0.0), 1.0)
+                s = select(less(0.0, s), s, L[L_HALF])
+            Y_[of.OIL_LINE], Y_[of.SWIVEL] = s, smaller(larger(swivel, 0.0), 1.0)
             Y_[of.PRESSURE] = line_pressure(S, s, L[PRESSURE])[0]
             sign = 1.0 if extrapolates else -1.0
             Y_[of.PUMP_WORK] += sign * L[PUMPED]
@@ -260,10 +259,7 @@ def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolat
         s1, s2, y, sign = C[WHOLE_1], C[WHOLE_2], C[WHOLE_Y], -1.0
         if extrapolates:
             s1, s2, y, sign = 2.0 * C[HALF_1] - s1, 2.0 * C[HALF_2] - s2, 2.0 * C[HALF_Y] - y, 1.0
-            if not s1 > 0.0:
-                s1 = C[HALF_1]
-            if not s2 > 0.0:
-                s2 = C[HALF_2]
+            s1, s2 = select(less(0.0, s1), s1, C[HALF_1]), select(less(0.0, s2), s2, C[HALF_2])
         X[at.OIL_1], X[at.OIL_2], X[at.SPOOL] = s1, s2, C[END_X]
         X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = C[END_RATE], C[END_HELD]
         X[at.SUPPLY_WORK] += sign * C[GIVEN]
