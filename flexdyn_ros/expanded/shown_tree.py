@@ -112,16 +112,15 @@ def _travels(model: JointModel, reach: float) -> dict[str, tuple[float, float]]:
 
 def reach_of(description: RobotDescription) -> float:
     """Length [m] that bounds how far points of the robot are from its root link: the longest way along its
-    joints, origins, strokes and sections end to end; then, for elements and loops, both their ends and the
+    joints, origins and strokes end to end; then, for elements and loops, both their ends and the
     longest of them. Bodies that nothing holds go farther. 1 where all of it is zero."""
-    sections = {section.joint: section.length for section in description.sections}
     ways, waiting = {description.root: 0.0}, [description.root]
     while waiting:
         link = waiting.pop()
         for joint in description.children_of(link):
             limits = (joint.limit.lower, joint.limit.upper) if joint.type == "prismatic" else ()
             stroke = max((abs(x) for x in limits if isfinite(x)), default=0.0)
-            ways[joint.child] = ways[link] + hypot(*joint.xyz) + stroke + sections.get(joint.name, 0.0)
+            ways[joint.child] = ways[link] + hypot(*joint.xyz) + stroke
             waiting.append(joint.child)
     records = chain(loops_of(description), *description.extras.values())
     lines = [record for record in records if isinstance(record, Ends)]
