@@ -79,13 +79,14 @@ async def talk(port, *, seconds=30.0):
 def test_a_client_sees_topics_robot_transforms_markers_and_parameters(tmp_path):
     robot = ("-p", "description_file:=flexible_two_link")
     with (
-        NodeProcess("simulator", *robot, log=tmp_path / "simulator.txt"),
+        NodeProcess("simulator", *robot, log=tmp_path / "simulator.txt") as simulator,
         NodeProcess("state_publisher", *robot, log=tmp_path / "state_publisher.txt") as shown,
         NodeProcess("foxglove", "-p", "foxglove_port:=0", log=tmp_path / "foxglove.txt") as server,
     ):
-        end = time.monotonic() + 60.0
-        while (
-            not (found := re.search(r"ws://127\.0\.0\.1:(\d+)", server.text())) or "ready" not in shown.text()
+        # kernels may have to be compiled first
+        end, port = time.monotonic() + 300.0, r"ws://127\.0\.0\.1:(\d+)"
+        while not (found := re.search(port, server.text())) or not all(
+            "ready" in node.text() for node in (simulator, shown)
         ):
             assert time.monotonic() < end, server.text()
             time.sleep(0.1)
