@@ -195,6 +195,14 @@ define i64 @f(i64 %x) {
 }
 """
     assert objects.object_code(unknown, "f", "g") is None
+    power = """
+declare double @llvm.powi.f64.i32(double, i32)
+define double @f(double %x, i32 %n) {
+  %y = call double @llvm.powi.f64.i32(double %x, i32 %n)
+  ret double %y
+}
+"""
+    assert objects.object_code(power, "f", "g") is None
     assert objects.object_code(unknown.replace("numba_something", "lgamma"), "f", "g") is not None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from struct import unpack_from
 from typing import Any
 
 from llvmlite import binding as llvm
@@ -25,6 +26,8 @@ _LIBRARY = frozenset(
     )
     for name in names.split()
 )
+#: kind of the section of symbols
+_SYMBOLS = 2
 #: what Numba's arrays are freed with, and what allocates them
 _DESTRUCTOR, _ALLOCATORS = "NRT_MemInfo_call_dtor", ("NRT_Allocate", "NRT_MemInfo_alloc", "NRT_MemInfo_new")
 
@@ -104,12 +107,31 @@ def object_code(text: str, function: str, symbol: str) -> bytes | None:
     passes.add_simplify_cfg_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, llvm.create_pass_builder(_target(), llvm.PipelineTuningOptions(speed_level=3)))
-    outside = {f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")}
-    if outside - _LIBRARY or any(variable.is_declaration for variable in module.global_variables):
-        return None
     module.get_function(function).name = symbol
     code: bytes = _target().emit_object(module)
-    return code
+    return code if _needed(code) <= _LIBRARY else None
+
+
+def _needed(code: bytes) -> set[str]:
+    """Names that object code takes from elsewhere. LLVM makes calls of its own instructions too, as x^n of an
+    integer n, which only compilers have.
+
+    Read from its table of symbols (ELF of 64 bits; System V ABI, chapter 4); other formats need what nobody
+    has.
+    """
+    if code[:6] != b"\x7fELF\x02\x01":
+        return {"another format"}
+    (start,), (size, count) = unpack_from("<Q", code, 0x28), unpack_from("<HH", code, 0x3A)
+    # of a section: name, kind, flags, address, offset, length, link, ...
+    sections = [unpack_from("<IIQQQQI", code, start + i * size) for i in range(count)]
+    names = set()
+    for _, kind, _, _, offset, length, link in sections:
+        for at in range(offset, offset + length, 24) if kind == _SYMBOLS else ():
+            name, _, _, section = unpack_from("<IBBH", code, at)
+            if name and section == 0:
+                text = sections[link][4] + name
+                names.add(code[text : code.index(b"\0", text)].decode())
+    return names - {"_GLOBAL_OFFSET_TABLE_"}
 
 
 def _drop_destructor(module: Any) -> None:
