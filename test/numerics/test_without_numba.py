@@ -132,6 +132,15 @@ def test_code_of_other_processors_and_versions_is_not_taken(part, monkeypatch):
     assert place() != first
 
 
+def test_settings_of_numba_that_are_none():
+    """What is no integer switches nothing off; features without a sign would end the process."""
+    asked = "from flexdyn_ros.numerics.compiling.teaching import is_interpreted; print(is_interpreted())"
+    found = [run(asked, NUMBA_DISABLE_JIT=given)[-1] for given in ("yes", "", "0", "1")]
+    assert found == ["False", "False", "False", "True"]
+    with pytest.raises(AssertionError, match="NUMBA_CPU_FEATURES has 'avx2', expected"):
+        run("from flexdyn_ros.numerics.numbers.vectors import LANES", NUMBA_CPU_FEATURES="+fma,avx2")
+
+
 def test_code_that_raises_or_allocates_is_kept_by_numba():
     @entry("int64(int64, float64[::1])")
     def allocates(count, out):

@@ -38,9 +38,18 @@ LEVELS = {"x86-64-v3": "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"}
 
 @cache
 def _features() -> frozenset[str]:
-    """What code may use, as +NAME and -NAME: of this processor, or as Numba is told."""
+    """What code may use, as +NAME and -NAME: of this processor, or as Numba is told.
+
+    Raises
+    ------
+    ValueError
+        For words without a sign, at which LLVM ends the process.
+    """
     told = os.environ.get("NUMBA_CPU_FEATURES")
-    return frozenset((llvm.get_host_cpu_features().flatten() if told is None else told).split(","))
+    words = (llvm.get_host_cpu_features().flatten() if told is None else told).split(",")
+    if wrong := [word for word in words if word and word[0] not in "+-"]:
+        raise ValueError(f"NUMBA_CPU_FEATURES has {wrong[0]!r}, expected +NAME or -NAME, separated by commas")
+    return frozenset(words)
 
 
 def can(feature: str) -> bool:

@@ -56,10 +56,14 @@ def teach_numba() -> None:
 
 
 def is_interpreted() -> bool:
-    """Whether kernels run as ordinary functions of Python (NUMBA_DISABLE_JIT)."""
+    """Whether kernels run as ordinary functions of Python (NUMBA_DISABLE_JIT, an integer: else, as for Numba,
+    they do not)."""
     config = getattr(sys.modules.get("numba"), "config", None)
     said = getattr(config, "DISABLE_JIT", os.environ.get("NUMBA_DISABLE_JIT") or 0)
-    return bool(int(said))
+    try:
+        return bool(int(said))
+    except ValueError:
+        return False
 
 
 # ---- kernels ----
