@@ -82,7 +82,9 @@ def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                     yield node, f"{ast.unparse(node.value)}[{text}]"
         case ast.Call(args=values) if _name(node.func) not in SYMMETRIC_CALLS:
             for index in range(len(values) - 1):
-                if not any(isinstance(v, ast.Starred) or _texts(v) for v in values[index : index + 2]):
+                pair = values[index : index + 2]
+                same = ast.dump(pair[0]) == ast.dump(pair[1])
+                if not same and not any(isinstance(value, ast.Starred) or _texts(value) for value in pair):
                     yield node, _with(node, args=_swapped(values, index))
     if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Constant):
         yield node.test, f"(not ({ast.unparse(node.test)}))"

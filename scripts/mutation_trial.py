@@ -237,10 +237,19 @@ class Mutated(importlib.machinery.SourceFileLoader):
 
 
 class Failures:
-    """The tests that fail, for pytest."""
+    """The tests that fail, for pytest; errors in interpreted callbacks, which C cannot hand on, are failures."""
 
     def __init__(self):
         self.failed: list[str] = []
+        self.test = ""
+        sys.unraisablehook = self.unraisable
+
+    def unraisable(self, error):
+        if not issubclass(error.exc_type, NotImplementedError):  # tangents and lanes are only compiled
+            self.failed.append(self.test)
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.test = nodeid
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
@@ -256,7 +265,8 @@ def met(task: tuple[Mutant, list[str], bool]) -> list:
     original = path.read_bytes()
     sys.meta_path.insert(0, Mutated(name, str(path), original if unchanged else mutant.source(original)))
     failures = Failures()
-    return [int(pytest.main([*OPTIONS, "-x", *tests], plugins=[failures])), failures.failed]
+    code = pytest.main([*OPTIONS, "-p", "no:unraisableexception", "-x", *tests], plugins=[failures])
+    return [int(code) or int(bool(failures.failed)), failures.failed]
 
 
 def drawn(seed: int, count: int, only: str, kernels: bool) -> list[Mutant]:
