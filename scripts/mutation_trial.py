@@ -112,8 +112,13 @@ class Notes:
         self.seconds[item.nodeid] = -time.process_time()
         self.fixtures[item.nodeid] = [f"@{name}" for name in getattr(item, "fixturenames", ())]
         signal.signal(signal.SIGPROF, lambda *_: pytest.fail("takes too long interpreted"))
-        signal.setitimer(signal.ITIMER_PROF, A_TEST)
+        signal.setitimer(signal.ITIMER_PROF, A_TEST, 0.1)  # again and again: callbacks from C lose exceptions
         return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, call):
+        if call.when == "call" or call.excinfo:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_runtest_logfinish(self, nodeid):
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -185,7 +190,7 @@ def mapped(files: list[str], compiled: bool, folder: Path, jobs: int) -> dict[st
     kept = {file: folder / f"{_hash(ROOT / file)}{suffix}" for file in files}
     missing = [(file, compiled) for file, place in kept.items() if not place.exists()]
     nothing = {"tests": [], "seconds": [], "text": {}, "lines": {}}
-    for count, ((file, _), result) in enumerate(in_children(missing, lines_run, 8 * A_FILE, jobs), 1):
+    for count, ((file, _), result) in enumerate(in_children(missing, lines_run, 3 * A_FILE, jobs), 1):
         kept[file].write_text(json.dumps(result or nothing))
         print(f"map {count}/{len(missing)}: {file}: {len((result or nothing)['tests'])} tests", flush=True)
     return {file: json.loads(place.read_text()) for file, place in kept.items()}
