@@ -129,3 +129,11 @@ def test_a_cylinder_acts_along_its_length(seed):
     ahead, behind = (r.cylinder_states(r.integrate(q, v, s * h), v).length for s in (1.0, -1.0))
     assert np.allclose((ahead - behind) / (2.0 * h), found.rate, rtol=1e-7, atol=1e-8)
     assert np.allclose(v @ r.actuation_matrix(q)[:, r.nv :], found.rate, rtol=1e-12, atol=1e-13)
+
+
+def test_elements_without_loops_let_states_be():
+    """Nothing projects the states of a tree with springs and cylinders: every pose is allowed."""
+    functions = mixture("rigid", 0).functions
+    assert not functions.is_constrained
+    q, v, _, _ = state(mixture("rigid", 0), 0)
+    assert all(np.array_equal(found, was) for found, was in zip(functions.project(q, v), (q, v), strict=True))

@@ -262,7 +262,7 @@ def test_an_elastic_joint_needs_a_rotor():
 
 
 def test_stiff_springs_of_joints_turn_motor_and_link_against_each_other():
-    """Without gravity, long steps (h omega = 6) damp the winding and keep the momentum: I v + N^2 J v_motor."""
+    """Without gravity, long steps (h omega = 6) damp the winding and keep I v + N^2 J v_motor."""
     robot = flexdyn_ros.load(PENDULUM, options={"gravity": [0.0, 0.0, 0.0]})
     h = 6.0 / np.sqrt(K / 0.3 + K / (J * N**2))
     stepper = Stepper(robot, h, "rosenbrock")
