@@ -264,6 +264,6 @@ def test_every_attribute_of_the_schema_has_a_field(tag: str) -> None:
 
 
 def test_sound_is_as_fast_in_each_metal_of_the_table():
-    """The speed of bar waves, sqrt(E / density), of steel, aluminium and titanium is 5.1 km/s (Kaye & Laby)."""
+    """Bar waves in steel, aluminium and titanium run at sqrt(E / density) = 5.1 km/s (Kaye and Laby)."""
     for name, material in links.MATERIALS.items():
         assert (material["E"] / material["density"]) ** 0.5 == pytest.approx(5.1e3, rel=0.02), name

@@ -1,4 +1,4 @@
-"""One semi-implicit step with a stiff servo solves the equations that its implicit terms stand for."""
+"""Implicit steps: one with a stiff servo solves its equations, many with stiff joints come to rest."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,12 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.simulation import Stepper
 
+DRIVE = """
+<robot name="drive"><link name="base"/><link name="arm"><inertial><mass value="2"/>
+  <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.3" iyz="0" izz="0.2"/></inertial></link>
+  <joint name="hub" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+  <flexdyn reference="hub"><rotor inertia="2e-4" gear_ratio="50"/>
+    <joint_elasticity stiffness="900" damping="3"/></flexdyn></robot>"""
 ROBOTS = ("two_link", "seven_joint_arm", "flexible_two_link", "stewart_electric", "soft_arm", "soft_arm_3")
 
 
@@ -28,3 +34,16 @@ def test_a_step_solves_the_linear_system_of_its_servo(name):
     force = B @ (tau + 0.01 * stiffness - damping * (B.T @ v)) - robot.bias_forces(q, v) - h * K @ v
     expected = v + h * np.linalg.solve(robot.mass_matrix(q) + h * D + h**2 * K, force)
     assert np.allclose(stepper.v, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_stiff_springs_of_joints_turn_motor_and_link_against_each_other():
+    """Without gravity, long steps (h omega = 6) damp the winding and keep I v + N^2 J v_motor."""
+    robot = flexdyn_ros.load(DRIVE, options={"gravity": [0.0, 0.0, 0.0]})
+    arm, motor = 0.3, 2e-4 * 50.0**2
+    h = 6.0 / np.sqrt(900.0 / arm + 900.0 / motor)
+    stepper = Stepper(robot, h, "rosenbrock")
+    stepper.set_state(np.array([0.1, 0.0]), np.array([0.5, -0.2]))
+    momentum = [arm, motor] @ stepper.v
+    stepper.advance(40, np.zeros(2))
+    assert stepper.q[0] - stepper.q[1] == pytest.approx(0.0, abs=1e-9)
+    assert np.allclose(stepper.v, momentum / (arm + motor), rtol=0.0, atol=1e-9)
