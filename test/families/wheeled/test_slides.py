@@ -45,3 +45,17 @@ def test_two_descriptions_of_an_oblique_slide_are_one_machine():
         (turned.frames(q, "link_2")[:3, 3], straight.frames(q, "link_2")[:3, 3]),
     ):
         assert np.allclose(found, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_velocity_terms_of_an_oblique_slide_are_those_of_its_mass_matrix():
+    """Christoffel's symbols: h = (dM/dt) v - grad(v' M v) / 2, with differences of M; all rates are plain."""
+    robot = sliding('<origin xyz="0.8 0 0" rpy="0 0.4 0"/><axis xyz="1 0 0"/>', '<origin xyz="0.4 0 0.1"/>')
+    rng, h = np.random.default_rng(7), 1e-5
+    q = robot.neutral() + 0.1 * rng.standard_normal(robot.nq)
+    v = rng.standard_normal(robot.nv)
+    slopes = [
+        (robot.mass_matrix(q + e) - robot.mass_matrix(q - e)) / (2.0 * h) for e in h * np.eye(robot.nq)
+    ]
+    expected = np.einsum("kij,k,j->i", slopes, v, v) - 0.5 * np.einsum("ijk,j,k->i", slopes, v, v)
+    found = robot.bias_terms(q, v).velocity
+    assert np.allclose(found, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())
