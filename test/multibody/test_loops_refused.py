@@ -176,14 +176,3 @@ def test_other_kinds_of_robots_refuse_loops(name):
         match=r"a <loop> (in a robot of kind|beside (the method floating_frame|a <platform>))",
     ):
         flexdyn_ros.load(text.replace("</robot>", loop))
-
-
-def test_wheels_refuse_loops_with_every_method():
-    text = flexdyn_ros.load("mobile_arm").description.text
-    loop = '<flexdyn><loop name="l" type="spherical" base="world" end="base"/></flexdyn></robot>'
-    end = flexdyn_ros.load("mobile_arm").description.links[-1].name
-    with pytest.raises(DescriptionError, match="a <loop> on wheels is not possible yet"):
-        flexdyn_ros.load(
-            text.replace("</robot>", loop.replace('end="base"', f'end="{end}"')),
-            options={"formulation.method": "articulated"},
-        )
