@@ -160,6 +160,10 @@ class Layer:
         """See `FamilyFunctions.inverse_inertia`; None: as that of the robot."""
         return None
 
+    def motions(self, q: np.ndarray) -> np.ndarray | None:
+        """See `FamilyFunctions.motions`; None: as those of the robot."""
+        return None
+
     def takes_given(self, given: np.ndarray) -> bool:
         """Whether the compiled functions take accelerations that are given, marked in (nv,)."""
         return True

@@ -132,6 +132,22 @@ def held_at_rest(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Rest:
     return Rest(tau, lam, left)
 
 
+def tangent(
+    geometry: Geometry, q: np.ndarray, v: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Motions (dq, dv) = (N x, P x + N y) of free coordinates along which q (nq,), v (nv,) stay on the
+    loops: J N = 0, J P + d(J v)/dq N = 0."""
+    robot, nv = geometry.robot, geometry.robot.nv
+    moves, weights = differences(nv)
+    around = geometry.at(
+        robot.integrate(np.tile(q, (len(moves), 1)), moves, 1.0), np.tile(v, (len(moves), 1))
+    )
+    turned = np.einsum("s,skj->jk", weights, (around.J @ v).reshape(8, nv, -1))
+    J = geometry.at(q[None], v[None]).J[0][:, free]
+    N = null_space(J)
+    return N, -np.linalg.pinv(J, rcond=1e-9) @ turned[:, free] @ N
+
+
 def modes_with_loops(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Modes:
     """Modes at rows of q (N, nq) on the motions that loops leave: N' K N x = omega^2 N' M N x."""
     loops = forces.closing
