@@ -53,11 +53,12 @@ def generate_launch_description():
                 output="screen",
                 parameters=[
                     description,
-                    # the arm stays where it is until a controller is active
+                    # the arm stays where it is until a controller is active; NaN is for joints without one
                     {
                         "use_clock": False,
                         "command_interface": "position",
                         "before_first_command": "hold",
+                        "nan_in_commands": "skip",
                     },
                 ],
             ),
