@@ -1,6 +1,7 @@
 """What rosbag2 0.29 (C++) recorded of our nodes is played back into them.
 
-test/reference/rosbag2 has a run of `two_link` with pd_controller and state_publisher, as MCAP and as SQLite.
+test/reference/rosbag2 has a run of `two_link` with pd_controller and state_publisher, as MCAP and as SQLite,
+and one of `stewart_1t` whose cylinders are in a process of their own.
 """
 
 import importlib
@@ -23,6 +24,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
+from flexdyn_interfaces.msg import HydraulicCommand  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
 from flexdyn_ros.cli import app  # noqa: E402
 from flexdyn_ros.nodes import seconds_of  # noqa: E402
@@ -104,6 +106,35 @@ def test_the_controller_answers_as_it_did(client, tmp_path):
     assert len(before) == 201
     assert set(before) <= set(now)
     np.testing.assert_allclose([now[t] for t in before], list(before.values()), rtol=0, atol=1e-12)
+
+
+def test_the_cylinders_push_as_they_did(client, tmp_path):
+    """In lockstep they go by the times of leg states: the same openings and strokes give the same forces."""
+    bag = FOLDER / "stewart_1t_mcap"
+    force = "/hydraulic_actuators/leg_force"
+    states = recorded(bag, "/leg_states")
+    (opening,) = recorded(bag, "/hydraulic_actuators/command")
+    given = ("-p", "description_file:=stewart_1t")
+    now = {}
+    with NodeProcess("hydraulic_actuators", *given, log=tmp_path / "cylinders.txt") as node:
+        node.wait_for_text("ready")
+        client.listen(JointState, force)
+        client.publish(HydraulicCommand, "/hydraulic_actuators/command", opening)
+        time.sleep(0.5)
+        for message in states:
+            stamp = message.header.stamp
+            client.insist(
+                JointState,
+                "/hydraulic_actuators/leg_state",
+                message,
+                lambda stamp=stamp: force in client.last and client.last[force].header.stamp == stamp,
+                f"an answer to the legs of {seconds_of(stamp)}",
+            )
+            now[seconds_of(stamp)] = client.last[force].effort
+    before = {seconds_of(m.header.stamp): m.effort for m in recorded(bag, "/joint_commands")}
+    assert np.ptp(list(before.values()), axis=0).min() > 100.0
+    assert set(before) <= set(now)
+    np.testing.assert_allclose([now[t] for t in before], list(before.values()), rtol=1e-12)
 
 
 def transforms(messages):
