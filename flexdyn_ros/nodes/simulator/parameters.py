@@ -89,8 +89,8 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     )
     nan_in_commands: str = choice(
         "refuse skip",
-        "a NaN among the numbers of a joint command refuses it, or means that this joint has no value of this "
-        "field (hardware of ros2_control sends it for joints that no controller claims)",
+        "a NaN among the numbers of a joint command refuses it, or means that this joint has no such value; "
+        "hardware of ros2_control sends it for joints that no controller claims",
         default="refuse",
     )
     command_timeout: float = number(
