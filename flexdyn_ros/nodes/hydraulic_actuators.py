@@ -1,4 +1,4 @@
-"""`hydraulic_actuators`: servo-hydraulic legs; leg states and commands in, forces and pressures out."""
+"""`hydraulic_actuators`: cylinders of any robot; their lengths and commands in, forces and pressures out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, Hydraulics
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
@@ -57,10 +57,10 @@ class HydraulicActuators(ManagedNode):
 
     def setup(self) -> None:
         settings = self._settings
-        description = load_robot(self, settings).description
-        hydraulics = Hydraulics.of(description)
+        robot = load_robot(self, settings)
+        hydraulics = robot.hydraulics
         if hydraulics is None:
-            raise UnsupportedError(f"robot '{description.name}' has no platform with <hydraulics>")
+            raise UnsupportedError(f"robot '{robot.name}' has no platform with <hydraulics>, nor cylinders")
         limits = Limits(
             settings.rate_hz, settings.command_timeout, settings.state_timeout,
             settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,
@@ -85,13 +85,13 @@ class HydraulicActuators(ManagedNode):
         if not settings.lockstep:
             self.repeat(1.0 / settings.rate_hz, self._on_timer, wall=False)
         self.report_by(self._health)
-        self.get_logger().info(f"ready: {n} legs of {description.name} at {settings.rate_hz:g} Hz")
+        self.get_logger().info(f"ready: {n} cylinders of {robot.name} at {settings.rate_hz:g} Hz")
 
     @staticmethod
     def _warm_up(hydraulics: Hydraulics) -> None:
-        home = hydraulics.model.home
-        state = hydraulics.initial(np.zeros_like(home))
-        hydraulics.step(state, home, np.zeros_like(home), np.zeros_like(home), 1e-3, mode="force")
+        home = hydraulics.model.home.copy()
+        rest = np.zeros_like(home)
+        Cylinders(hydraulics, hydraulics.initial(rest)).tick(home, rest, rest, 1e-3, force=True)
 
     # ---- inputs ----
 

@@ -85,6 +85,7 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
         Topic("in", "~/pressure_commands", "std_msgs/Float64MultiArray", COMMANDS),
         Topic("in", "~/platform_trajectory", "trajectory_msgs/MultiDOFJointTrajectory", COMMANDS),
         Topic("in", "~/hydraulic_command", "flexdyn_interfaces/HydraulicCommand", COMMANDS),
+        Topic("in", "hydraulic_actuators/hydraulic_state", "flexdyn_interfaces/HydraulicState", COMMANDS),
     ),
     "hydraulic_actuators": (
         Topic("in", "~/leg_state", "sensor_msgs/JointState", NEWEST),

@@ -115,7 +115,7 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
         "s", "age at which a leg state is stale", within=(1e-3, 3600.0), default=0.02
     )
     max_velocity: float = number(
-        "m/s", "leg states with faster legs are refused", within=(1e-3, 100.0), default=2.0
+        "m/s", "leg states with faster cylinders are refused", within=(1e-3, 100.0), default=2.0
     )
     on_stale_command: str = choice(
         "close lower",
@@ -123,7 +123,7 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
         default="close",
     )
     lower_opening: float = number(
-        "-", "valve opening that lowers the platform", within=(-1.0, 0.0), default=-0.05
+        "-", "valve opening that lowers the load", within=(-1.0, 0.0), default=-0.05
     )
     p_initial: float = number(
         "Pa",

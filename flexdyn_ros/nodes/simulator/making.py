@@ -21,6 +21,7 @@ from flexdyn_ros.nodes.simulator.parameters import (
 )
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
+from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
@@ -64,27 +65,20 @@ def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
 
 def _make_drive(
     robot: Robot, settings: SimulatorParameters, stiffness: np.ndarray, damping: np.ndarray
-) -> PlatformDrive | OilDrive | None:
-    """What advances a platform, or a tree on oil; None where the stepper does by itself."""
-    hydraulics = hydraulics_of(robot, settings.hydraulics)
-    if not robot.legs:
-        if hydraulics == "external":
-            raise ParameterError(
-                f"parameter hydraulics is 'external', but robot '{robot.name}' is no platform: its cylinders "
-                "act in the compiled steps; expected fused or none"
-            )
-        if hydraulics == "none":
-            return None
-        return OilDrive(robot, stiffness, damping, settings.command_timeout or inf)
-    return PlatformDrive(
-        robot,
-        hydraulics,
-        stiffness,
-        damping,
-        lockstep=settings.lockstep,
-        steps_per_force=steps_per_force(settings),
-        timeout=settings.command_timeout or inf,
-    )
+) -> PlatformDrive | OilDrive | ExternalDrive | None:
+    """What advances a platform, or a robot with cylinders; None where the stepper does by itself."""
+    hydraulics, timeout = hydraulics_of(robot, settings.hydraulics), settings.command_timeout or inf
+    if hydraulics == "external":
+        return ExternalDrive(
+            robot,
+            damping,
+            lockstep=settings.lockstep,
+            steps_per_force=steps_per_force(settings),
+            timeout=timeout,
+        )
+    if robot.legs:
+        return PlatformDrive(robot, hydraulics, stiffness, damping, timeout=timeout)
+    return None if hydraulics == "none" else OilDrive(robot, stiffness, damping, timeout)
 
 
 def specialized_robot(node: ManagedNode, robot: Robot) -> Robot:

@@ -110,7 +110,7 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     )
     hydraulics: str = choice(
         "fused external none",
-        "cylinders of a platform that has some: in the compiled steps, in another process, or none",
+        "cylinders with <hydraulics>: in the compiled steps, in another process, or none",
         default="fused",
     )
     lockstep: bool = boolean(

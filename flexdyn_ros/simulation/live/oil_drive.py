@@ -17,6 +17,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
 from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
 from flexdyn_ros.simulation.live.message_fields import is_stale
+from flexdyn_ros.simulation.live.simulation import driven_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
@@ -71,9 +72,7 @@ class OilDrive:
 
     def motion(self, stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
         """q and v, then lengths and rates of cylinders."""
-        q, v, nv = stepper.q, stepper.v, self.robot.nv
-        position, speed = self.robot.functions.effort_motion(q, v)
-        return np.concatenate([q, position[nv:]]), np.concatenate([v, speed[nv:]])
+        return driven_motion(stepper)
 
     def take_setpoint(self, setpoint: HydraulicSetpoint, sim_time: float, wall_time: float) -> None:
         """A setpoint for the cylinders whose values are numbers, directly."""

@@ -8,7 +8,9 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.multibody.elements.cylinder.kernels import entries
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     FORCE_COMMAND,
     PARAMETERS,
@@ -16,6 +18,8 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     STATE_COUNT,
     VALVE,
 )
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_STATE_COUNT
+from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import work_size
 from flexdyn_ros.multibody.elements.cylinder.parameters import HydraulicModel, build_hydraulics
 from flexdyn_ros.robot.arguments import numbers
 
@@ -63,7 +67,7 @@ class HydraulicState(NamedTuple):
 
 
 class Hydraulics:
-    """The servo-hydraulic cylinders of a platform (docs/theory/hydraulics.md). Immutable.
+    """The servo-hydraulic cylinders of a robot (docs/theory/hydraulics.md). Immutable.
 
     Parameters
     ----------
@@ -72,7 +76,7 @@ class Hydraulics:
     Attributes
     ----------
     names : tuple of str
-        The n legs, in the order of all arrays.
+        The n cylinders, in the order of all arrays.
     """
 
     def __init__(self, model: HydraulicModel) -> None:
@@ -251,6 +255,8 @@ def unpacked(states: np.ndarray) -> HydraulicState:
 class Cylinders:
     """The same cylinders with one state that is overwritten: for loops in real time. One per thread.
 
+    Cylinders on supplies that they share move with these, which begin with their valves shut.
+
     Parameters
     ----------
     hydraulics : Hydraulics
@@ -263,6 +269,8 @@ class Cylinders:
     ----------
     rows : (n, k) array
         The state, columns as STATE of kernels/memory.py.
+    lines : (s, k) array
+        That of the shared supplies, columns as SUPPLY_STATE of kernels/supplies.py.
     """
 
     def __init__(
@@ -274,6 +282,12 @@ class Cylinders:
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)
+        self._pumps = np.array(hydraulics.model.supply_parameters).reshape(-1)
+        self.lines = np.zeros((len(hydraulics.model.supplies), SUPPLY_STATE_COUNT))
+        if self.lines.size:
+            none = np.zeros(0)
+            self._work = np.zeros(work_size(n))
+            entries.rest(none, self._pumps, none, self.lines.reshape(-1), none, none)
         if state is not None:
             self.set_state(state)
 
@@ -302,10 +316,18 @@ class Cylinders:
     ) -> int:
         """`Hydraulics.step` in place, without its checks: contiguous float64 arrays (n,), finite.
 
-        command means forces [N] if `force`, else valve openings. Returns the number of cylinders that kept
-        their state because the new one would not be finite.
+        command means forces [N] if `force`, else valve openings. Returns the number of cylinders, or of
+        supplies with theirs, that kept their state because the new one would not be finite.
         """
-        return kernels.tick(
-            self.hydraulics._address, len(self._zero), self._flat, self._before, lengths, rates,
-            self._zero if accelerations is None else accelerations, command, int(force), dt,
+        motion = (lengths, rates, self._zero if accelerations is None else accelerations)
+        meaning = FORCE_COMMAND if force else VALVE
+        if not self.lines.size:
+            return kernels.tick(
+                self.hydraulics._address, len(self._zero), self._flat, self._before, *motion, command,
+                meaning, dt,
+            )  # fmt: skip
+        return entries.tick(
+            self.hydraulics._parameters.reshape(-1), self._pumps, self._flat, self.lines.reshape(-1),
+            self._work, *motion, command, np.full(len(self._zero), float(meaning)), dt,
+            min(FOLLOW * dt, 1.0),
         )  # fmt: skip
