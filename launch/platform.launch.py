@@ -1,6 +1,6 @@
-"""A hydraulic platform: simulator, dynamics server, cylinders, TF, and rviz on request.
+"""A robot with oil, platform or not: simulator, dynamics server, cylinders, TF, and rviz on request.
 
-    ros2 launch flexdyn_ros platform.launch.py robot:=stewart_1t hydraulics:=external
+    ros2 launch flexdyn_ros platform.launch.py robot:=boom hydraulics:=external
 
 With hydraulics:=fused (default) the cylinders are in the compiled steps of the simulator and the node
 hydraulic_actuators is not started; with external they run in that node, in lockstep with the simulator.
@@ -48,7 +48,7 @@ def generate_launch_description():
 
     return LaunchDescription(
         [
-            argument("robot", "stewart_1t", "name of a shipped platform, path, or package:// URI"),
+            argument("robot", "stewart_1t", "name of a shipped robot with oil, path, or package:// URI"),
             argument("xacro_arguments", "['']", "arguments of a xacro file, as \"['length:=0.8']\""),
             argument("namespace", "", "namespace of all nodes"),
             argument(

@@ -9,14 +9,19 @@ pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from mounted_platforms import CARRIAGE  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
 from oil_robots import hanging  # noqa: E402
+from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
-from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState  # noqa: E402
+from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState  # noqa: E402
+from flexdyn_ros.description import read  # noqa: E402
 from flexdyn_ros.nodes.simulator.cylinders import ExternalTopics  # noqa: E402
 from flexdyn_ros.nodes.simulator.extra import Setting  # noqa: E402
 from flexdyn_ros.simulation import FusedHydraulics, Stepper  # noqa: E402
@@ -64,8 +69,8 @@ class Pair:
             HydraulicCommand, f"{AT}/command", message, lambda: self.taken()[0] > before, "not taken", 5.0
         )
 
-    def step(self, n):
-        answer = self.client.call(srv.Step, f"{SPACE}/simulator/step", steps=n)
+    def step(self, n, **efforts):
+        answer = self.client.call(srv.Step, f"{SPACE}/simulator/step", steps=n, **efforts)
         assert answer.success, answer.message
         return answer.state
 
@@ -76,39 +81,153 @@ def client():
         yield client
 
 
-@pytest.mark.parametrize("name", ["boom"])
-def test_nodes_in_lockstep_equal_the_fused_run_and_record_pressures(tmp_path, client, name):
-    file = tmp_path / "run.mcap"
-    with Pair(client, tmp_path, name, "-p", f"record_file:={file}") as pair:
-        names, stepper = pair.fused.hydraulics.names, pair.stepper
+def mounted(tmp_path):
+    """File of a platform with oil that stands on a carriage."""
+    file = tmp_path / "mounted.urdf"
+    file.write_text(read("stewart_1t").text.replace("<flexdyn>", CARRIAGE + "<flexdyn>", 1))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "openings", "joint"),
+    [
+        ("boom", [0.3, -0.2, 0.1], ""),
+        ("excavator", [0.3, -0.2, 0.1], "swing"),
+        ("mounted", [0.1, -0.1, 0.05, 0.02, -0.03, 0.08], "turn"),
+    ],
+)
+def test_nodes_in_lockstep_equal_the_fused_run_and_record_pressures(tmp_path, client, name, openings, joint):
+    record = tmp_path / "run.mcap"
+    source = mounted(tmp_path) if name == "mounted" else name
+    with Pair(client, tmp_path, source, "-p", f"record_file:={record}") as pair:
+        cylinders, stepper = pair.fused.hydraulics, pair.stepper
         client.listen(HydraulicState, f"{AT}/hydraulic_state")
-        openings = np.array([0.3, -0.2, 0.1])
+        client.listen(ElementStates, f"{AT}/element_states")
         # by names, in another order
-        pair.command(HydraulicCommand(names=names[::-1], values=openings[::-1].tolist()))
-        state = pair.step(300)
+        pair.command(HydraulicCommand(names=cylinders.names[::-1], values=openings[::-1]))
         pair.fused.command(openings)
+        efforts = {}
+        if joint:
+            # what moves beside the oil, by the simulator itself
+            efforts = {"effort_names": [joint], "efforts": [50.0]}
+            stepper.tau[stepper.robot.effort_names.index(joint)] = 50.0
+        state = pair.step(300, **efforts)
         stepper.advance(300)
-        places = np.array([*stepper.q])
-        np.testing.assert_allclose(state.positions, places, rtol=0.0, atol=1e-9)
-        np.testing.assert_allclose(
-            np.array(state.efforts)[-3:], stepper.effort[-3:], rtol=1e-9, atol=0.0
-        )
-        assert abs(places - stepper.robot.neutral()).max() > 0.01
+        np.testing.assert_allclose(state.positions, stepper.q, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(state.efforts, stepper.effort, rtol=1e-9, atol=1e-6)
+        assert abs(stepper.q - stepper.robot.neutral()).max() > 0.003
         client.until(lambda: pair.taken()[1] == 301, "the last state is not answered")
         # the node is one tick ahead: it has answered the state that the simulator has now
         stepper.advance(1)
+        both = (f"{AT}/hydraulic_state", f"{AT}/element_states")
         client.until(
-            lambda: client.last[f"{AT}/hydraulic_state"].header.stamp.nanosec == 300_000_000, "no pressures"
+            lambda: all(client.last[x].header.stamp.nanosec == 300_000_000 for x in both), "no pressures"
         )
         seen = client.last[f"{AT}/hydraulic_state"]
         np.testing.assert_allclose(seen.pressure_bore, pair.fused.cylinders["pressure_bore"], rtol=1e-9)
+        states = client.last[f"{AT}/element_states"]
+        assert states.names == [state.name for state in stepper.robot.element_states]
+        np.testing.assert_allclose(states.values, stepper.states, rtol=1e-9, atol=1e-9)
+        answer = client.call(srv.GetElementStates, f"{SPACE}/simulator/get_element_states")
+        assert not answer.success
+        assert "hydraulic_actuators" in answer.message
         assert pair.oil.end(signal.SIGINT) == 0
         assert pair.plant.end(signal.SIGINT) == 0
     from rosbags.highlevel import AnyReader
     from rosbags.typesys import Stores, get_typestore
 
-    with AnyReader([file], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+    with AnyReader([record], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
         counts = {c.topic: c.msgcount for c in reader.connections}
     assert counts[f"{AT}/hydraulic_state"] >= 300
     assert counts[f"{SPACE}/leg_states"] >= 300
+    assert counts[f"{AT}/element_states"] >= 300
     assert f"{SPACE}/simulator/element_states" not in counts
+
+
+@pytest.fixture
+def simulation():
+    """Two loads on one supply, whose forces another process sends."""
+    robot = flexdyn_ros.load(hanging(second_mass=100.0))
+    gains = default_gains(robot, robot.neutral())
+    buffer = CommandBuffer(Driven.of(robot), (), "effort", 0.1, "hold", False, "zero", False)
+    drive = ExternalDrive(robot, gains[1])
+    return Simulation(robot, buffer, robot.neutral(), np.zeros(2), *gains, drive, dt=1e-3)
+
+
+class Topic:
+    """A publisher that keeps what it is given."""
+
+    def __init__(self, *what):
+        self.sent = []
+
+    def publish(self, message):
+        self.sent.append(message)
+
+
+def test_forces_name_all_cylinders_and_nothing_else(simulation):
+    topics = ExternalTopics(Setting(simulation, None, Topic))
+    topics.publish_states()
+    holding = topics._states.sent[-1].effort
+    np.testing.assert_allclose(holding, [300.0 * 9.81, 100.0 * 9.81], rtol=1e-9)
+    assert not topics.is_meant(JointState(name=["slide"], effort=[1.0]))
+    assert topics.is_meant(JointState(name=["lift", "slide"], effort=[1.0, 2.0]))
+    for names, text in ((["lift"], "lack second_lift"), (["lift", "slide"], "come with 'slide'")):
+        with pytest.raises(CommandError, match=text):
+            topics.take_forces(JointState(name=names, effort=[1.0] * len(names)))
+    free = JointState(name=["lift", "second_lift"], effort=[1.0, 2.0])
+    free.header.frame_id = "free_running"
+    with pytest.raises(CommandError, match="lockstep is true here and false"):
+        topics.take_forces(free)
+    assert simulation.tick(1)
+    assert simulation.stepper.steps == 0, "time goes on without forces"
+    assert topics.statuses("plant")[0].values[0].value == "external"
+
+
+def test_without_forces_a_free_simulation_holds_then_dampers_act(simulation):
+    drive = simulation.drive
+    drive.lockstep = False
+    for _ in range(20):
+        assert simulation.tick(10)
+    np.testing.assert_allclose(simulation.stepper.q, 0.0, atol=1e-9)
+    drive.gate.take(1, {"lift": 300.0 * 9.81 + 30.0, "second_lift": 981.0})
+    assert simulation.tick(1)
+    assert simulation.stepper.a[0] == pytest.approx(0.1, rel=1e-6)
+    drive.gate.wall_time -= 1.0
+    assert simulation.tick(200)
+    assert drive.stale
+    # falling against a damper, not freely
+    assert -0.5 * 9.81 * 0.2 < simulation.stepper.v[0] < 0.0
+
+
+def test_a_pump_that_stops_and_a_cylinder_that_leaks_are_told_and_the_node_lives(tmp_path, client):
+    base = f"{AT}/set_parameters_atomically"
+    with Pair(client, tmp_path, "boom") as pair:
+        client.listen(DiagnosticArray, "/diagnostics")
+
+        def change(name, value):
+            given = [Parameter(name, value=value).to_parameter_msg()]
+            return client.call(SetParametersAtomically, base, parameters=given).result
+
+        def told():
+            found = client.next("/diagnostics").status
+            return "; ".join(s.message for s in found if s.name == f"{AT}: legs")
+
+        assert change("supplies.oil.speed", 0.0).successful
+        assert change("cylinders.lift_cylinder.leakage", 1e-8).successful
+        pair.command(HydraulicCommand(values=[0.5, 0.0, 0.0]))
+        state = pair.step(200)
+        pair.fused.command([0.5, 0.0, 0.0])
+        pair.stepper.set_supply("oil", speed=0.0)
+        pair.stepper.set_leakage("lift_cylinder", 1e-8)
+        pair.stepper.advance(200)
+        np.testing.assert_allclose(state.positions, pair.stepper.q, rtol=0.0, atol=1e-9)
+        client.until(lambda: "the pump of 'oil' stands still" in told(), "the pump is not told")
+        assert "'lift_cylinder' leaks 1e-08 m3/(s Pa) to the tank" in told()
+        # they last through a reset, which fills the cylinders anew
+        assert client.call(Trigger, f"{SPACE}/simulator/reset").success
+        pair.step(5)
+        assert "the pump of 'oil' stands still" in told()
+        refused = change("supplies.oil.speed", float("nan"))
+        assert not refused.successful
+        assert "supplies.oil.speed" in refused.reason
+        assert pair.oil.alive

@@ -10,8 +10,8 @@ from geometry_msgs.msg import Transform  # noqa: E402
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
+from flexdyn_ros.simulation.live.external_drive import ExternalDrive, ForceGate  # noqa: E402
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError  # noqa: E402
-from flexdyn_ros.simulation.live.platform_drive import ExternalDrive, ForceGate  # noqa: E402
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path  # noqa: E402
 
 NAMES = ("a", "b")

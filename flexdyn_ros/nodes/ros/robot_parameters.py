@@ -3,9 +3,11 @@ the server, the state publisher and the cylinders."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, number, text, words
-from flexdyn_ros.nodes.ros.declaration import family
+from flexdyn_ros.nodes.ros.declaration import ParameterGroup, family
 
 _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
@@ -25,6 +27,16 @@ CONSTRAINTS = family(
         f"{_OF_GOALS}how far joint NAME may be from its goal; 0: 0.05, at most 5 % of its range",
         0.0,
     ),
+)
+SPEEDS = family(
+    "supplies",
+    ("NAME.speed", "rad/s", "of the pump of supply NAME, 0: it stands still; default as described", None),
+    live=True,
+)
+LEAKAGES = family(
+    "cylinders",
+    ("NAME.leakage", "m3/(s Pa)", "from cylinder NAME to the tank; default as described", None),
+    live=True,
 )
 
 
@@ -96,6 +108,7 @@ class DynamicsServerParameters(RobotParameters, LifecycleParameters):
 
 @element("hydraulic_actuators", "Parameters of `hydraulic_actuators`.")
 class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
+    families: ClassVar[tuple[ParameterGroup, ...]] = (SPEEDS, LEAKAGES)
     rate_hz: float = number(
         "Hz",
         "rate of the ticks; in lockstep that of the leg states: one over the step of the simulator, or its "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -25,8 +26,8 @@ from flexdyn_ros.simulation.live.message_fields import doubles
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.simulation import Simulation
 
-#: pressures of cylinders in another process, as they are recorded
-_PRESSURES = "hydraulic_actuators/hydraulic_state"
+#: what is recorded of cylinders in another process
+_RECORDED = ("hydraulic_actuators/hydraulic_state", "hydraulic_actuators/element_states")
 
 
 class OilTopics(Extra):
@@ -79,6 +80,10 @@ class OilTopics(Extra):
         return [status(level, f"{node}: cylinders", text, {"flags": flags, "faults": drive.fused.faults})]
 
 
+def _keeping(keep: Callable[[object], None]) -> Callable[[object, Simulation], None]:
+    return lambda message, simulation: keep(message)
+
+
 class ExternalTopics(Extra):
     """`leg_states` of cylinders that another process computes, by name, and the forces that it sends.
 
@@ -96,8 +101,7 @@ class ExternalTopics(Extra):
         self._message.header.frame_id = pace_word(self.drive.lockstep)
         self.drive.send = self.publish_states
         if setting.record is not None:
-            self._keep = setting.record(_PRESSURES)
-            self.inputs = {_PRESSURES: lambda message, simulation: self._keep(message)}
+            self.inputs = {topic: _keeping(setting.record(topic)) for topic in _RECORDED}
 
     def publish_states(self) -> None:
         """Lengths, rates and forces of the cylinders, at the simulated time: lockstep goes by the stamp."""

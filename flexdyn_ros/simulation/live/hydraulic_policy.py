@@ -6,6 +6,7 @@ Times are seconds of one clock that the caller keeps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
@@ -175,6 +176,8 @@ class Actuation:
     enabled: bool = True
     fault: str = ""
     counters: Counters = field(default_factory=Counters)
+    #: called when cylinders have been filled anew
+    begin: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.start_over()
@@ -276,6 +279,7 @@ class Actuation:
                 pressure_bore=np.full_like(lengths, p), pressure_rod=np.full_like(lengths, p)
             )
         self.cylinders = Cylinders(self.hydraulics, state)
+        self.begin()
 
     # ---- time ----
 
@@ -372,6 +376,27 @@ class Actuation:
         counters.ticks_saturated += seen & 1
         counters.ticks_cavitating += bool(seen & 8)
         counters.most_evaluations_per_tick = max(counters.most_evaluations_per_tick, attempts)
+
+
+_FLAGS = {
+    cylinder.CAVITATION: "cavitates",
+    cylinder.STROKE_LOW | cylinder.STROKE_HIGH: "stands at the end of its stroke",
+    cylinder.FAULT: "would have pressures that are no numbers, and keeps the last good ones",
+}
+
+
+def oil_remarks(cylinders: Cylinders, settings: tuple[dict[str, float], dict[str, float]]) -> list[str]:
+    """Sentences about pumps that stand still, leaks that are not described, chambers that cavitate, and
+    pistons at their stops; settings as of `Stepper.oil_settings`."""
+    speeds, leaks = settings
+    found = [f"the pump of '{name}' stands still" for name, speed in speeds.items() if speed == 0.0]
+    column, flags = cylinders.hydraulics.model.column, cylinders["flags"].astype(int)
+    described = np.maximum(column("leak_bore"), column("leak_rod"))
+    for (name, leak), own, bits in zip(leaks.items(), described, flags, strict=True):
+        if leak > own:
+            found.append(f"'{name}' leaks {leak:g} m3/(s Pa) to the tank")
+        found += [f"'{name}' {text}" for flag, text in _FLAGS.items() if bits & flag]
+    return found
 
 
 def pace_word(lockstep: bool) -> str:

@@ -7,25 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
-    CAVITATION,
-    FAULT,
-    STROKE_HIGH,
-    STROKE_LOW,
-)
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
-from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
+from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint, oil_remarks
 from flexdyn_ros.simulation.live.message_fields import is_stale
 from flexdyn_ros.simulation.live.simulation import driven_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode
 from flexdyn_ros.simulation.steps.stepper import Stepper
-
-_FLAGS = {
-    CAVITATION: "cavitates",
-    STROKE_LOW | STROKE_HIGH: "stands at the end of its stroke",
-    FAULT: "would have pressures that are no numbers, and keeps the last good ones",
-}
 
 
 class OilDrive:
@@ -87,14 +75,7 @@ class OilDrive:
         """Sentences about pumps that stand still, leaks that are not described, chambers that cavitate,
         pistons at their stops, and a command that is stale."""
         assert self.fused is not None
-        speeds, leaks = stepper.oil_settings()
-        found = [f"the pump of '{name}' stands still" for name, speed in speeds.items() if speed == 0.0]
-        column, flags = self.fused.hydraulics.model.column, self.fused.cylinders["flags"].astype(int)
-        described = np.maximum(column("leak_bore"), column("leak_rod"))
-        for (name, leak), own, bits in zip(leaks.items(), described, flags, strict=True):
-            if leak > own:
-                found.append(f"'{name}' leaks {leak:g} m3/(s Pa) to the tank")
-            found += [f"'{name}' {text}" for flag, text in _FLAGS.items() if bits & flag]
+        found = oil_remarks(self.fused.cylinders, stepper.oil_settings())
         late = f"no command: valves closed of {', '.join(self.stale)}"
         return (*found, *((late,) if self.stale else ()))
 

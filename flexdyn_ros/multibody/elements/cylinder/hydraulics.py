@@ -18,11 +18,13 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     STATE_COUNT,
     VALVE,
 )
-from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_STATE_COUNT
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import IDEAL, PUMP, SPEED, SUPPLY_STATE_COUNT
 from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import work_size
 from flexdyn_ros.multibody.elements.cylinder.parameters import HydraulicModel, build_hydraulics
 from flexdyn_ros.robot.arguments import numbers
 
+#: parameters of a cylinder: what leaks from its chambers to the tank
+LEAKS = [PARAMETERS.index(name) for name in ("leak_bore", "leak_rod")]
 _MODES = {"valve": VALVE, "force": FORCE_COMMAND}
 
 
@@ -242,6 +244,16 @@ class Hydraulics:
             raise DimensionError(f"batches do not fit: {shapes}") from None
 
 
+def oil_settings(
+    model: HydraulicModel, parameters: np.ndarray, pumps: np.ndarray
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Speeds of pumps [rad/s] by names of supplies, the larger leakage to the tank [m3/(s Pa)] by names of
+    cylinders, of rows of parameters (n, k) and (s, m)."""
+    rows = zip(model.supplies, pumps, strict=True)
+    speeds = {name: float(row[SPEED]) for name, row in rows if row[PUMP] != IDEAL}
+    return speeds, dict(zip(model.names, parameters[:, LEAKS].max(axis=1).tolist(), strict=True))
+
+
 def unpacked(states: np.ndarray) -> HydraulicState:
     """Fields (..., n) of states (..., n, STATE_COUNT); columns that older recordings lack are zero."""
     columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
@@ -282,12 +294,13 @@ class Cylinders:
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)
-        self._pumps = np.array(hydraulics.model.supply_parameters).reshape(-1)
+        self._parameters = hydraulics._parameters.copy()
+        self._pumps = np.array(hydraulics.model.supply_parameters)
         self.lines = np.zeros((len(hydraulics.model.supplies), SUPPLY_STATE_COUNT))
         if self.lines.size:
             none = np.zeros(0)
             self._work = np.zeros(work_size(n))
-            entries.rest(none, self._pumps, none, self.lines.reshape(-1), none, none)
+            entries.rest(none, self._pumps.reshape(-1), none, self.lines.reshape(-1), none, none)
         if state is not None:
             self.set_state(state)
 
@@ -303,6 +316,18 @@ class Cylinders:
     def state(self) -> HydraulicState:
         """A copy of the present state."""
         return unpacked(self.rows)
+
+    def oil_settings(self) -> tuple[dict[str, float], dict[str, float]]:
+        """See `Stepper.oil_settings`."""
+        return oil_settings(self.hydraulics.model, self._parameters, self._pumps)
+
+    def set_supply(self, name: str, *, speed: float) -> None:
+        """Let the pump of a supply turn at another speed [rad/s]."""
+        self._pumps[self.hydraulics.model.supplies.index(name), SPEED] = speed
+
+    def set_leakage(self, name: str, leakage: float) -> None:
+        """Let oil leak from both chambers of a cylinder to the tank [m3/(s Pa)]."""
+        self._parameters[self.hydraulics.names.index(name), LEAKS] = leakage
 
     def tick(
         self,
@@ -323,11 +348,11 @@ class Cylinders:
         meaning = FORCE_COMMAND if force else VALVE
         if not self.lines.size:
             return kernels.tick(
-                self.hydraulics._address, len(self._zero), self._flat, self._before, *motion, command,
+                self._parameters.ctypes.data, len(self._zero), self._flat, self._before, *motion, command,
                 meaning, dt,
             )  # fmt: skip
         return entries.tick(
-            self.hydraulics._parameters.reshape(-1), self._pumps, self._flat, self.lines.reshape(-1),
+            self._parameters.reshape(-1), self._pumps.reshape(-1), self._flat, self.lines.reshape(-1),
             self._work, *motion, command, np.full(len(self._zero), float(meaning)), dt,
             min(FOLLOW * dt, 1.0),
         )  # fmt: skip
