@@ -14,18 +14,21 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import FlexdynError, UnknownNameError, UnsupportedError
+from flexdyn_ros.loading import from_description
+from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import STATE
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_STATE
 from flexdyn_ros.multibody.elements.cylinder.slopes import columns_of, line_columns_of
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
-from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.oil_faults import OilFaults
 from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.hydraulic_policy import (
     Actuation,
     Limits,
@@ -71,6 +74,27 @@ def _names(
     ]
 
 
+def part_of(robot: Robot, names: Sequence[str]) -> Hydraulics:
+    """The cylinders of these names, all without any.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such cylinder, or its supply feeds another.
+    """
+    known = robot.hydraulics.names
+    unknown = [name for name in names if name not in known]
+    others = [name for name in known if name not in names] if names else []
+    try:
+        if unknown:
+            raise UnknownNameError("cylinder with <hydraulics>", unknown[0], known)
+        part = from_description(without_oil(robot.description, others)) if others else robot
+    except FlexdynError as error:
+        raise ParameterError(f"parameter cylinders: {error}") from None
+    found: Hydraulics = part.hydraulics
+    return found
+
+
 class HydraulicActuators(ManagedNode):
     """Ticks by a timer, or in lockstep with the leg states; `Actuation` decides what is done."""
 
@@ -85,9 +109,9 @@ class HydraulicActuators(ManagedNode):
     def setup(self) -> None:
         settings = self._settings
         robot = load_robot(self, settings)
-        hydraulics = robot.hydraulics
-        if hydraulics is None:
+        if robot.hydraulics is None:
             raise UnsupportedError(f"robot '{robot.name}' has no platform with <hydraulics>, nor cylinders")
+        hydraulics = part_of(robot, settings.cylinders)
         limits = Limits(
             settings.rate_hz, settings.command_timeout, settings.state_timeout,
             settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,

@@ -1,6 +1,7 @@
 """Oil of trees in a process of its own: by names of cylinders, beside joints, in lockstep, on record."""
 
 import signal
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ pytest.importorskip("flexdyn_interfaces.srv")
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from mounted_platforms import CARRIAGE  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
-from oil_robots import hanging  # noqa: E402
+from oil_robots import FLUID, hanging  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -22,8 +23,15 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState  # noqa: E402
 from flexdyn_ros.description import read  # noqa: E402
+from flexdyn_ros.errors import DescriptionError, UnknownNameError  # noqa: E402
+from flexdyn_ros.loading import from_description  # noqa: E402
+from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil  # noqa: E402
+from flexdyn_ros.nodes.hydraulic_actuators import part_of  # noqa: E402
+from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.cylinders import ExternalTopics  # noqa: E402
 from flexdyn_ros.nodes.simulator.extra import Setting  # noqa: E402
+from flexdyn_ros.nodes.simulator.making import oil_outside  # noqa: E402
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters  # noqa: E402
 from flexdyn_ros.simulation import FusedHydraulics, Stepper  # noqa: E402
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError  # noqa: E402
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive  # noqa: E402
@@ -33,14 +41,23 @@ SPACE = "/boomed"
 AT = f"{SPACE}/hydraulic_actuators"
 
 
+#: two loads, each on a supply of its own
+APART = '<hydraulics supply="second_oil">'.join(
+    hanging(
+        second_mass=100.0,
+        in_robot=f'<supply name="second_oil" pressure="160e5" tank_pressure="3e5">{FLUID}</supply>',
+    ).rsplit('<hydraulics supply="oil">', 1)
+)
+
+
 class Pair:
     """Both nodes of a robot, stepped, beside the same robot with its cylinders in the compiled steps."""
 
-    def __init__(self, client, tmp_path, name, *more):
+    def __init__(self, client, tmp_path, name, *more, part=()):
         file = ["-r", f"__ns:={SPACE}", "-p", f"description_file:={name}"]
         own = ["-p", "hydraulics:=external", "-p", "start_paused:=true", "-p", "method:=rk4", *more]
         wired = ["-p", "command_timeout:=3600.0", "-r", "~/leg_state:=leg_states"]
-        wired += ["-r", "~/leg_force:=joint_commands"]
+        wired += ["-r", "~/leg_force:=joint_commands", *part]
         log = tmp_path / "simulator.txt"
         self.plant = NodeProcess("simulator", *file, *own, "-r", "/clock:=clock", log=log)
         self.oil = NodeProcess("hydraulic_actuators", *file, *wired, log=tmp_path / "oil.txt")
@@ -49,14 +66,16 @@ class Pair:
         self.fused = FusedHydraulics(self.stepper, "valve")
 
     def __enter__(self):
-        for node in (self.plant, self.oil):
-            node.__enter__()
-            node.wait_for_text("ready")
+        with ExitStack() as stack:
+            for node in (self.plant, self.oil):
+                stack.enter_context(node)
+            for node in (self.plant, self.oil):
+                node.wait_for_text("ready", 150.0)
+            self.nodes = stack.pop_all()
         return self
 
     def __exit__(self, *what):
-        self.plant.__exit__(*what)
-        self.oil.__exit__(*what)
+        self.nodes.close()
 
     def taken(self):
         """Commands and states of cylinders that the oil has taken."""
@@ -128,9 +147,6 @@ def test_nodes_in_lockstep_equal_the_fused_run_and_record_pressures(tmp_path, cl
         states = client.last[f"{AT}/element_states"]
         assert states.names == [state.name for state in stepper.robot.element_states]
         np.testing.assert_allclose(states.values, stepper.states, rtol=1e-9, atol=1e-9)
-        answer = client.call(srv.GetElementStates, f"{SPACE}/simulator/get_element_states")
-        assert not answer.success
-        assert "hydraulic_actuators" in answer.message
         assert pair.oil.end(signal.SIGINT) == 0
         assert pair.plant.end(signal.SIGINT) == 0
     from rosbags.highlevel import AnyReader
@@ -147,10 +163,11 @@ def test_nodes_in_lockstep_equal_the_fused_run_and_record_pressures(tmp_path, cl
 @pytest.fixture
 def simulation():
     """Two loads on one supply, whose forces another process sends."""
-    robot = flexdyn_ros.load(hanging(second_mass=100.0))
+    whole = flexdyn_ros.load(hanging(second_mass=100.0))
+    robot = from_description(without_oil(whole.description, ("lift", "second_lift")))
     gains = default_gains(robot, robot.neutral())
     buffer = CommandBuffer(Driven.of(robot), (), "effort", 0.1, "hold", False, "zero", False)
-    drive = ExternalDrive(robot, gains[1])
+    drive = ExternalDrive(robot, ("lift", "second_lift"), gains[1])
     return Simulation(robot, buffer, robot.neutral(), np.zeros(2), *gains, drive, dt=1e-3)
 
 
@@ -221,13 +238,57 @@ def test_a_pump_that_stops_and_a_cylinder_that_leaks_are_told_and_the_node_lives
         pair.stepper.set_leakage("lift_cylinder", 1e-8)
         pair.stepper.advance(200)
         np.testing.assert_allclose(state.positions, pair.stepper.q, rtol=0.0, atol=1e-9)
-        client.until(lambda: "the pump of 'oil' stands still" in told(), "the pump is not told")
-        assert "'lift_cylinder' leaks 1e-08 m3/(s Pa) to the tank" in told()
+        stopped, leaks = "the pump of 'oil' stands still", "'lift_cylinder' leaks 1e-08 m3/(s Pa) to the tank"
+        client.until(lambda: f"{stopped}; {leaks}" in told(), "the faults are not told")
         # they last through a reset, which fills the cylinders anew
         assert client.call(Trigger, f"{SPACE}/simulator/reset").success
         pair.step(5)
-        assert "the pump of 'oil' stands still" in told()
+        client.until(lambda: f"{stopped}; {leaks}" in told(), "the faults are forgotten")
         refused = change("supplies.oil.speed", float("nan"))
         assert not refused.successful
         assert "supplies.oil.speed" in refused.reason
         assert pair.oil.alive
+
+
+def test_one_cylinder_outside_and_one_in_the_steps_equal_the_fused_run(tmp_path, client):
+    file = tmp_path / "apart.urdf"
+    file.write_text(APART)
+    more = ("-p", "external_cylinders:=[second_lift]")
+    with Pair(client, tmp_path, str(file), *more, part=("-p", "cylinders:=[second_lift]")) as pair:
+        pair.command(HydraulicCommand(names=["second_lift"], values=[-0.2]))
+        # the force control of the cylinder in the steps
+        state = pair.step(300, effort_names=["lift"], efforts=[3100.0])
+        pair.fused.command([3100.0, -0.2], ("force", "valve"))
+        pair.stepper.advance(300)
+        np.testing.assert_allclose(state.positions, pair.stepper.q, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(state.efforts, pair.stepper.effort, rtol=1e-9, atol=1e-6)
+        assert pair.stepper.q[0] > 1e-3
+        assert pair.stepper.q[1] < -1e-2
+        answer = client.call(srv.GetElementStates, f"{SPACE}/simulator/get_element_states")
+        assert all(name.startswith("lift/") for name in answer.states.names)
+
+
+def test_a_supply_of_cylinders_inside_and_outside_is_refused_by_name(tmp_path):
+    file = tmp_path / "shared.urdf"
+    file.write_text(hanging(second_mass=100.0))
+    whole = flexdyn_ros.load(file)
+    said = (
+        r"shared.urdf:\d+ in cylinder 'lift'.*another process computes 'lift' and not 'second_lift'.*'oil'.*"
+        r"a supply of its own for 'lift'"
+    )
+    with pytest.raises(DescriptionError, match=f"(?s){said}"):
+        without_oil(whole.description, ["lift"])
+    with pytest.raises(UnknownNameError, match="lft"):
+        without_oil(whole.description, ["lft"])
+    dry = without_oil(whole.description, ["lift", "second_lift"])
+    assert from_description(dry).hydraulics is None
+    settings = SimulatorParameters(hydraulics="external", external_cylinders=("lift",))
+    with pytest.raises(ParameterError, match=f"(?s)external_cylinders: {said}"):
+        oil_outside(whole, settings)
+    for name, text in (("lift", "another process computes 'second_lift' and not 'lift'"), ("lft", "lft")):
+        with pytest.raises(ParameterError, match=f"cylinders: (?s:.*){text}"):
+            part_of(whole, (name,))
+    legs = flexdyn_ros.load("stewart_1t")
+    with pytest.raises(DescriptionError, match=r"'leg_1' and not 'leg_2'"):
+        without_oil(legs.description, ["leg_1"])
+    assert from_description(without_oil(legs.description, legs.hydraulics.names)).hydraulics is None

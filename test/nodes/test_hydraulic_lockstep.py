@@ -195,7 +195,7 @@ def test_leg_states_that_are_another_period_apart_are_refused_with_the_reason(cy
 def test_in_lockstep_a_force_is_held_for_the_steps_of_its_period(robot, rate, steps):
     held = steps_per_force(settings(lockstep_rate_hz=rate))
     assert held == steps
-    drive = ExternalDrive(robot, np.zeros(6), steps_per_force=held)
+    drive = ExternalDrive(robot, robot.effort_names, np.zeros(6), steps_per_force=held)
     stepper, beside = (Stepper(robot, 1e-3, "semi_implicit_euler") for _ in range(2))
     sent = []
 

@@ -120,11 +120,10 @@ def simulated(robot, hydraulics):
 
     home = robot.neutral()
     gains = leg_gains(robot, home)
-    drive = (
-        ExternalDrive(robot, gains[1])
-        if hydraulics == "external"
-        else PlatformDrive(robot, hydraulics, *gains)
-    )
+    if hydraulics == "external":
+        drive = ExternalDrive(robot, robot.effort_names, gains[1])
+    else:
+        drive = PlatformDrive(robot, hydraulics, *gains)
     buffer = CommandBuffer(Legs.of(robot))
     return Simulation(robot, buffer, home, np.zeros(6), *gains, drive, dt=1e-3)
 

@@ -116,6 +116,9 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
         within=(1.0, 20000.0),
         default=1000.0,
     )
+    cylinders: tuple[str, ...] = words(
+        "cylinders that this node computes, as external_cylinders of the simulator; empty: all", default=()
+    )
     lockstep: bool = boolean(
         "tick once per leg state, by exactly one period, and answer repeated ones with the same force, as "
         "the simulator's parameter of this name asks for; false: tick by the node's clock",

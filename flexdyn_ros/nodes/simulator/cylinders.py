@@ -49,8 +49,8 @@ class OilTopics(Extra):
 
     @property
     def _drive(self) -> OilDrive | None:
-        found: OilDrive | None = self._simulation.drive
-        return found
+        drive: OilDrive | ExternalDrive | None = self._simulation.drive
+        return drive.inner if isinstance(drive, ExternalDrive) else drive
 
     def publish_fast(self, stamp: Time) -> None:
         """The cylinders."""

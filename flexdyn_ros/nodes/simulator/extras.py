@@ -280,28 +280,21 @@ def element_states(simulation: Simulation, stamp: Time) -> ElementStates:
     return message
 
 
-def _is_external(robot: Robot, setting: Setting) -> bool:
-    return isinstance(setting.simulation.drive, ExternalDrive)
-
-
-#: when a robot gets an extra, and the extra
-EXTRAS: tuple[tuple[Callable[[Robot, Setting], object], Callable[[Setting], Extra]], ...] = (
-    (lambda robot, setting: robot.deflections(robot.neutral()), Deflections),
-    (lambda robot, setting: robot.wheel_names, WheelTopics),
-    (lambda robot, setting: robot.legs, PlatformTopics),
-    (_is_external, ExternalTopics),
+#: what a simulation must have, and the extra that it then gets
+EXTRAS: tuple[tuple[Callable[[Simulation], object], Callable[[Setting], Extra]], ...] = (
+    (lambda simulation: simulation.robot.deflections(simulation.robot.neutral()), Deflections),
+    (lambda simulation: simulation.robot.wheel_names, WheelTopics),
+    (lambda simulation: simulation.robot.legs, PlatformTopics),
+    (lambda simulation: isinstance(simulation.drive, ExternalDrive), ExternalTopics),
+    (lambda simulation: simulation.robot.hydraulics is not None and not simulation.robot.legs, OilTopics),
+    (lambda simulation: simulation.robot.element_states, ElementStateTopic),
     (
-        lambda robot, setting: robot.hydraulics and not robot.legs and not _is_external(robot, setting),
-        OilTopics,
-    ),
-    (lambda robot, setting: robot.element_states and not _is_external(robot, setting), ElementStateTopic),
-    (
-        lambda robot, setting: robot.pressure_areas is not None,
+        lambda simulation: simulation.robot.pressure_areas is not None,
         lambda setting: Pressures(setting.simulation.robot),
     ),
 )
 
 
 def extras_of(setting: Setting) -> tuple[Extra, ...]:
-    """The extras of a robot."""
-    return tuple(make(setting) for has, make in EXTRAS if has(setting.simulation.robot, setting))
+    """The extras of a simulation."""
+    return tuple(make(setting) for has, make in EXTRAS if has(setting.simulation))

@@ -40,7 +40,7 @@ from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.simulator.cylinders import ExternalTopics
 from flexdyn_ros.nodes.simulator.extras import element_states
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
-from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
+from flexdyn_ros.nodes.simulator.making import make_simulation, oil_outside, specialized_robot
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.simulator.telemetry import Telemetry
@@ -102,16 +102,16 @@ class Simulator(ManagedNode):
         robot = load_robot(self, settings)
         for warning in robot.warnings:
             self.get_logger().warning(warning)
+        robot, outside = oil_outside(robot, settings)
         if settings.specialized:
             robot = specialized_robot(self, robot)
-        self._simulation = make_simulation(self, robot, settings)
+        self._simulation = make_simulation(self, robot, settings, outside)
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
         topics = [extra for extra in self._telemetry.extras if isinstance(extra, ExternalTopics)]
         self._external = topics[0] if topics else None
-        if self._external is None:
-            self._faults = OilFaults(self, lambda: self._simulation.stepper)
+        self._faults = OilFaults(self, lambda: self._simulation.stepper)
         self._pace = Pace(
             self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
         )
@@ -381,7 +381,6 @@ class Simulator(ManagedNode):
     def _on_get_element_states(
         self, request: srv.GetElementStates.Request, response: srv.GetElementStates.Response
     ) -> None:
-        self._check_oil()
         with self._pace.between_ticks():
             response.states = element_states(self._simulation, self._telemetry.stamp())
 
@@ -389,7 +388,6 @@ class Simulator(ManagedNode):
     def _on_set_element_states(
         self, request: srv.SetElementStates.Request, response: srv.SetElementStates.Response
     ) -> None:
-        self._check_oil()
         states = read_element_states(request.states)
         with self._pace.between_ticks():
             self._simulation.stepper.set_states(states)
@@ -419,12 +417,6 @@ class Simulator(ManagedNode):
         if self._simulation.fault:
             raise RequestError(
                 f"stopped by a fault, expected reset or set_dynamics_state first: {self._simulation.fault}"
-            )
-
-    def _check_oil(self) -> None:
-        if self._external is not None:
-            raise RequestError(
-                "states of elements are in the node hydraulic_actuators: ~/element_states there"
             )
 
     def _check_robot(self, name: str) -> None:

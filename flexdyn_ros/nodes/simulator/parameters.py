@@ -109,6 +109,11 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "cylinders with <hydraulics>: in the compiled steps, in another process, or none",
         default="fused",
     )
+    external_cylinders: tuple[str, ...] = words(
+        "with hydraulics external: cylinders that another process computes, none of which shares its supply "
+        "with one that stays; empty: all",
+        default=(),
+    )
     lockstep: bool = boolean(
         "with hydraulics external: advance one step per fresh leg force; false: run freely", default=True
     )

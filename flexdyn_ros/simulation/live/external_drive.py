@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
 import numpy as np
 
-from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
+from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
 from flexdyn_ros.simulation.live.message_fields import is_stale
+from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.simulation import driven_motion
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 
@@ -98,14 +99,18 @@ class ForceGate:
 class ExternalDrive:
     """Advances a stepper whose cylinders exert the forces that another process sends.
 
-    Commands of the buffer go to everything else: in trees to the joints; platforms have nothing else.
+    Commands of the buffer go to everything else: in trees to the joints and to cylinders that are computed
+    here; platforms have nothing else.
 
     Parameters
     ----------
     robot : Robot
-        With hydraulics.
+        Whose cylinders of these names have no oil (`without_oil`).
+    names : sequence of str
     damping : (nu,) array
         Of the servos [N s/m]; those of the cylinders act where forces are stale.
+    inner : OilDrive, optional
+        What leads other cylinders, whose oil is in the steps.
     lockstep : bool
         `steps_per_force` steps per fresh force.
     steps_per_force : int
@@ -119,8 +124,10 @@ class ExternalDrive:
     def __init__(
         self,
         robot: Robot,
+        names: Sequence[str],
         damping: np.ndarray,
         *,
+        inner: OilDrive | None = None,
         lockstep: bool = True,
         steps_per_force: int = 1,
         timeout: float = 0.1,
@@ -128,8 +135,11 @@ class ExternalDrive:
         self.lockstep, self._damping, self._timeout = lockstep, damping, timeout
         #: steps for which a force is held, and how many of them are left for the present one
         self._steps_per_force, self._steps_left = steps_per_force, 0
-        self._take(robot)
-        self.names: tuple[str, ...] = robot.hydraulics.names
+        self.robot, self.inner, self.names = robot, inner, tuple(names)
+        #: of the cylinders among the efforts
+        self.places = np.array([robot.effort_names.index(name) for name in self.names])
+        #: whether nothing but the cylinders moves the robot, as a platform
+        self.is_alone = robot.nu == len(self.places)
         self.gate = ForceGate(self.names)
         #: called when the state of the cylinders must be sent to the other process
         self.send: Callable[[], None] = lambda: None
@@ -139,30 +149,24 @@ class ExternalDrive:
         self.disagreement = ""
         self._sent = -inf
 
-    def _take(self, robot: Robot) -> None:
-        assert robot.motion is not None
-        self.robot, memory = robot, robot.motion.memory
-        assert isinstance(memory, CylinderMemory)
-        self._memory = memory
-        #: of the cylinders among the efforts
-        self.places = memory.places
-        #: whether nothing but the cylinders moves the robot, as a platform
-        self.is_alone = robot.nu == len(self.places)
-
     # ---- what Simulation calls ----
 
     def begin(self, stepper: Stepper) -> None:
         """Another stepper, or another state of it: forces are forgotten, those of rest act."""
-        self._take(stepper.robot)
+        self.robot = stepper.robot
+        if self.inner is not None:
+            self.inner.begin(stepper)
         self.gate.clear()
         self._sent, self.waiting_since, self.stale, self.disagreement = -inf, None, False, ""
         self._steps_left = 0
-        self._force = self._memory.holding(stepper.q.copy())
+        self._force = self._holding(stepper.q.copy())
         stepper.tau[self.places] = self._force
 
     def continue_with(self, stepper: Stepper) -> None:
         """Another stepper in the same state (another payload)."""
-        self._take(stepper.robot)
+        self.robot = stepper.robot
+        if self.inner is not None:
+            self.inner.continue_with(stepper)
         stepper.tau[self.places] = self._force
 
     def measured(self, stepper: Stepper) -> np.ndarray:
@@ -175,26 +179,39 @@ class ExternalDrive:
 
     def lengths_and_rates(self, stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
         """Of the cylinders (n,) [m, m/s]."""
-        q, v = stepper.q.copy(), stepper.v.copy()
-        return self._memory.lengths(q), self._memory.rates(q, v)
+        length, rate = self.robot.functions.effort_motion(stepper.q.copy(), stepper.v.copy())
+        return length[self.places], rate[self.places]
 
     def clear(self) -> None:
-        """There are no commands beside those of the buffer."""
+        """No commands beside those of the buffer any more."""
+        if self.inner is not None:
+            self.inner.clear()
 
     def advance(
         self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
     ) -> int:
         """In lockstep some steps per fresh force; freely with the newest force, zero when that is stale; the
         stepper's status. `obey` gives a setpoint to the stepper itself."""
-        if not self.is_alone:
+        if self.inner is not None:
+            self.inner.lead(stepper, setpoint, obey)
+        elif not self.is_alone:
             obey(setpoint)
-            self._exert(stepper)
+        self._exert(stepper, damps=self.stale)
         now = time.monotonic()
         if self._steps_left == 0 and now - self._sent > SEND_AGAIN:
             self._tell_others(now)
         return self._in_lockstep(stepper, steps) if self.lockstep else self._freely(stepper, steps, now)
 
     # ---- how ----
+
+    def _holding(self, q: np.ndarray) -> np.ndarray:
+        """Forces (n,) that hold the robot at rest at q [N]; 0 where they cannot."""
+        still = np.zeros(self.robot.nv)
+        try:
+            tau = self.robot.inverse_dynamics(q, still, still, actuators=None if self.is_alone else "all")
+        except SingularityError:
+            return np.zeros(len(self.places))
+        return np.asarray(tau[self.places])
 
     def _exert(self, stepper: Stepper, damps: bool = False) -> None:
         """The present forces act on the cylinders; their servos damp, or are off."""

@@ -83,6 +83,11 @@ class OilDrive:
         self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
     ) -> int:
         """Some steps by a setpoint; the stepper's status. `obey` gives a setpoint to the stepper itself."""
+        self.lead(stepper, setpoint, obey)
+        return stepper.advance(steps)
+
+    def lead(self, stepper: Stepper, setpoint: Setpoint, obey: Callable[[Setpoint], None]) -> None:
+        """Tell cylinders and joints what to do in the next steps."""
         assert self.fused is not None
         obey(setpoint)
         places = self.fused.places
@@ -93,7 +98,6 @@ class OilDrive:
             stepper.set_servo(stiffness, damping)
         values, mode = self._commands(stepper, setpoint, places)
         self.fused.command(values, mode)
-        return stepper.advance(steps)
 
     # ---- how ----
 
