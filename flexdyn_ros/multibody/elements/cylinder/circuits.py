@@ -71,7 +71,7 @@ def fed_by(description: RobotDescription) -> dict[str, list[DrivenCylinder | Leg
             found.setdefault(cylinder.hydraulics.supply, []).append(cylinder)
     for leg in () if description.platform is None else description.platform.legs:
         if leg.hydraulics is not None:
-            found.setdefault(OF_PLATFORM, []).append(leg)
+            found.setdefault(leg.hydraulics.supply.name or OF_PLATFORM, []).append(leg)
     return found
 
 

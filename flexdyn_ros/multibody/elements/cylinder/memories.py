@@ -135,8 +135,8 @@ class CylinderMemory(ElementMemory):
                 raise StateError(f"commands of '{name}' is {value}, expected an opening from -1 to 1")
         return values
 
-    def account(self, memory: np.ndarray) -> OilAccount:
-        """Energies of the oil.
+    def account(self, memory: np.ndarray, q: np.ndarray) -> OilAccount:
+        """Energies of the oil, where the robot is.
 
         Raises
         ------
