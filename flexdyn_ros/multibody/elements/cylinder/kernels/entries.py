@@ -29,8 +29,8 @@ def rest_supply(S, Y):
 
 @kernel
 def oil_energy(P, X):
-    """Elastic energy of the oil in both chambers [J], of a state whose pressures belong to its stroke; oil that
-    is not known yet is that of the pressures."""
+    """Elastic energy of the oil in both chambers [J], of a state whose pressures belong to its stroke; oil
+    that is not known yet is that of the pressures."""
     V1, V2, _ = volumes(P, X[at.OIL_STROKE])
     fluid = fluid_of(P)
     p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
