@@ -53,9 +53,7 @@ def test_velocity_terms_of_an_oblique_slide_are_those_of_its_mass_matrix():
     rng, h = np.random.default_rng(7), 1e-5
     q = robot.neutral() + 0.1 * rng.standard_normal(robot.nq)
     v = rng.standard_normal(robot.nv)
-    slopes = [
-        (robot.mass_matrix(q + e) - robot.mass_matrix(q - e)) / (2.0 * h) for e in h * np.eye(robot.nq)
-    ]
+    slopes = [(robot.mass_matrix(q + e) - robot.mass_matrix(q - e)) / (2.0 * h) for e in h * np.eye(robot.nq)]
     expected = np.einsum("kij,k,j->i", slopes, v, v) - 0.5 * np.einsum("ijk,j,k->i", slopes, v, v)
     found = robot.bias_terms(q, v).velocity
     assert np.allclose(found, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())
