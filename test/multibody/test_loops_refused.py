@@ -45,7 +45,6 @@ USES = {
     "specialized": export.specialized,
     "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
-    "excite": lambda r: identification.excite(r, 1.0),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
     "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }
