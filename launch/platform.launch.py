@@ -1,6 +1,6 @@
-"""A hydraulic platform: simulator, dynamics server, cylinders, TF, and rviz on request.
+"""A robot with oil, platform or not: simulator, dynamics server, cylinders, TF, and rviz on request.
 
-    ros2 launch flexdyn_ros platform.launch.py robot:=stewart_1t hydraulics:=external
+    ros2 launch flexdyn_ros platform.launch.py robot:=boom hydraulics:=external
 
 With hydraulics:=fused (default) the cylinders are in the compiled steps of the simulator and the node
 hydraulic_actuators is not started; with external they run in that node, in lockstep with the simulator.

@@ -8,9 +8,8 @@ from machines import Q, four_bar
 
 import flexdyn_ros
 from flexdyn_ros import control
-from flexdyn_ros.control.static_shape import can_be_held, holding_stiffness
+from flexdyn_ros.control import can_be_held, holding_stiffness, sampled_growth
 from flexdyn_ros.errors import ConvergenceError
-from flexdyn_ros.robot.analysis.sampled_feedback import sampled_growth
 
 STILL = np.zeros(3)
 

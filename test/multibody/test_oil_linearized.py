@@ -41,7 +41,7 @@ def test_small_motions_are_those_of_runs(text, openings):
     q, v, z = settle.q[-1], settle.v[-1], settle.states[-1]
     found = robot.linearize(q, v, states=z, commands=openings)
     assert found.state_names == tuple(state.name for state in robot.element_states)
-    A, B = found
+    A, B, _ = found
     nv, ns, T = robot.nv, z.size, 2e-4
     # x(T) - what it is undisturbed = expm(A T) dx + int expm(A s) ds B du
     n = 2 * nv + ns
@@ -84,7 +84,7 @@ def test_slopes_are_those_of_the_equations_where_the_robot_moves(text):
     q, v = robot.neutral(), 0.2 * rng.standard_normal(robot.nv)
     z = robot.rest_states(q) + np.array([0.05 * (s.unit == "-") for s in robot.element_states])
     u = np.full(at.size, 0.2)
-    A, B = robot.linearize(q, v, states=z, commands=u)
+    A, B, _ = robot.linearize(q, v, states=z, commands=u)
 
     def slope(v, q, z, u):
         length, rate = (x[at] for x in robot.functions.effort_motion(q, v))
@@ -149,7 +149,8 @@ def test_batches_and_locks():
     robot = flexdyn_ros.load(PUMPED)
     q = np.array([[0.0, 0.0], [0.05, -0.02]])
     v = np.array([[0.1, 0.0], [0.0, -0.1]])
-    A, B = robot.linearize(q, v, commands={"lift/valve": 0.1})
+    A, B, names = robot.linearize(q, v, commands={"lift/valve": 0.1})
+    assert names == robot.linearize(q[0], v[0], commands={}).state_names
     assert A.shape == (2, 12, 12)
     assert B.shape == (2, 12, robot.nu)
     for k in range(2):

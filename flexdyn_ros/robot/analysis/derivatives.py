@@ -121,7 +121,7 @@ def linearization_with_oil(
     locked: np.ndarray,
     states: Any,
     commands: Any,
-) -> Linearization:
+) -> LinearizationWithStates:
     """`Robot.linearize` with commands of valves.
 
     Cylinders pull with F(l, l', z), their states move as z' = R(l, l', z, u): slopes of both, by complex
@@ -149,7 +149,7 @@ def linearization_with_oil(
         found.append(_around(A, B, at, slopes, *_lines(functions, one, speed, at, kept)))
     n = 2 * kept.size + len(names)
     A, B = (np.reshape([each[k] for each in found], (*rows.shape, n, -1)) for k in range(2))
-    return LinearizationWithStates.of(A, B, names)
+    return LinearizationWithStates(A, B, names)
 
 
 def _lines(
