@@ -77,7 +77,7 @@ def main() -> None:
         viewer.close()
         return
     with browser() as chrome:
-        page = Page(chrome, viewer.port, *size, path=QUALITIES[arguments.quality])
+        page = Page(chrome, viewer.port, *size, path=QUALITIES[arguments.quality], script="")
         # the page says that it is rendered in software; that would be in the picture
         page.page.add_style_tag(content=".mantine-Notifications-root { display: none }")
         load = os.getloadavg()[0]

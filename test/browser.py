@@ -19,6 +19,12 @@ FLAGS = (
 )
 #: seconds that a page gets to do something on a machine that is busy
 PATIENCE = 90.0
+#: at most six frames a second: a page that is drawn in software takes all processors for sixty
+CALM = """
+const every = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (draw) => setTimeout(() => every(draw), 150);
+window.cancelAnimationFrame = clearTimeout;
+"""
 #: counts the animation frames in which the canvas was drawn to
 COUNTER = """
 window.drawn = 0; let dirty = false;
@@ -66,16 +72,21 @@ class Page:
     """One page of the viewer; keeps the errors of its console."""
 
     def __init__(
-        self, chrome: Any, port: int, width: int = 960, height: int = 540, *, path: str = "", script: str = ""
+        self,
+        chrome: Any,
+        port: int,
+        width: int = 960,
+        height: int = 540,
+        *,
+        path: str = "",
+        script: str = CALM,
     ) -> None:
         self.errors: list[str] = []
         self.page = chrome.new_page(viewport={"width": width, "height": height})
         self.page.set_default_timeout(1000.0 * PATIENCE)
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.add_init_script(COUNTER)
-        if script:
-            self.page.add_init_script(script)
+        self.page.add_init_script(script + COUNTER)
         self.page.goto(f"http://127.0.0.1:{port}{path}", wait_until="commit")
         self.page.get_by_role("tab", name="Look").wait_for()
         self.until(lambda: self.page.evaluate("window.drawn") > 2, "nothing was drawn")

@@ -37,6 +37,12 @@ def pages(tmp_path_factory):
     return folder / "pages"
 
 
+@pytest.fixture(scope="module")
+def chrome():
+    with browser() as chrome:
+        yield chrome
+
+
 def test_pages_build_without_warnings(pages):
     front = (pages / "docs" / "index.html").read_text()
     for name in FAMILIES:
@@ -136,31 +142,29 @@ NUMBERS = """() => [...document.querySelectorAll('div.math > span.eqno')].map((n
 })"""
 
 
-def test_numbers_of_equations_stand_beside_them(pages):
-    with browser() as chrome:
-        sheet = chrome.new_page(viewport={"width": 390, "height": 844})
-        for width in (390, 1440):
-            sheet.set_viewport_size({"width": width, "height": 900})
-            sheet.goto((pages / "docs" / "theory" / "flexible_links.html").as_uri())
-            sheet.evaluate(TYPESET)
-            beside = sheet.evaluate(NUMBERS)
-            assert len(beside) > 4
-            assert all(beside)
+def test_numbers_of_equations_stand_beside_them(chrome, pages):
+    sheet = chrome.new_page(viewport={"width": 390, "height": 844})
+    for width in (390, 1440):
+        sheet.set_viewport_size({"width": width, "height": 900})
+        sheet.goto((pages / "docs" / "theory" / "flexible_links.html").as_uri())
+        sheet.evaluate(TYPESET)
+        beside = sheet.evaluate(NUMBERS)
+        assert len(beside) > 4
+        assert all(beside)
 
 
 @pytest.mark.parametrize(
     "name", ["index", "theory/modes", "theory/mobile", "viewer", "tutorials/bending_arm"]
 )
-def test_dark_pages_have_no_white_boxes(pages, name):
-    with browser() as chrome:
-        sheet = chrome.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark")
-        sheet.goto((pages / "docs" / f"{name}.html").as_uri())
-        sheet.evaluate(TYPESET)
-        pictures = sheet.locator("article img")
-        assert pictures.count() > 0
-        for number in range(pictures.count()):
-            drawn = Image.open(io.BytesIO(pictures.nth(number).screenshot())).convert("L")
-            assert ImageStat.Stat(drawn).median[0] < 205, f"{name}: picture {number}"
+def test_dark_pages_have_no_white_boxes(chrome, pages, name):
+    sheet = chrome.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark")
+    sheet.goto((pages / "docs" / f"{name}.html").as_uri())
+    sheet.evaluate(TYPESET)
+    pictures = sheet.locator("article img")
+    assert pictures.count() > 0
+    for number in range(pictures.count()):
+        drawn = Image.open(io.BytesIO(pictures.nth(number).screenshot())).convert("L")
+        assert ImageStat.Stat(drawn).median[0] < 205, f"{name}: picture {number}"
 
 
 def public_names():
@@ -221,27 +225,26 @@ LOOK = """() => {
 TYPESET = "() => window.MathJax?.startup ? MathJax.startup.promise.then(() => true) : true"
 
 
-def test_pages_fit_phones_and_desks(pages):
+def test_pages_fit_phones_and_desks(chrome, pages):
     counted = 0
-    with browser() as chrome:
-        sheet = chrome.new_page(viewport={"width": 390, "height": 844})
-        for path in [*written(pages), pages / "search.html", pages / "genindex.html"]:
-            sheet.set_viewport_size({"width": 390, "height": 844})
-            sheet.goto(path.as_uri())
-            sheet.evaluate(TYPESET)
-            for size in ({"width": 390, "height": 844}, {"width": 1280, "height": 800}):
-                sheet.set_viewport_size(size)
-                seen = sheet.evaluate(LOOK)
-                where = f"{path.relative_to(pages)} at {size['width']} px"
-                assert seen["scrolled"] <= seen["width"], where
-                assert seen["wide"] == [], where
-                assert seen["unknown"] == [], where
-                # phones scroll wide tables
-                assert seen["cut"] == [] or size["width"] < 1000, where
-                for picture in seen["pictures"]:
-                    assert 0 < picture["shown"] <= seen["width"], f"{where}: {picture}"
-                    assert picture["opens"] or picture["shown"] >= picture["natural"], f"{where}: {picture}"
-                counted += len(seen["pictures"])
+    sheet = chrome.new_page(viewport={"width": 390, "height": 844})
+    for path in [*written(pages), pages / "search.html", pages / "genindex.html"]:
+        sheet.set_viewport_size({"width": 390, "height": 844})
+        sheet.goto(path.as_uri())
+        sheet.evaluate(TYPESET)
+        for size in ({"width": 390, "height": 844}, {"width": 1280, "height": 800}):
+            sheet.set_viewport_size(size)
+            seen = sheet.evaluate(LOOK)
+            where = f"{path.relative_to(pages)} at {size['width']} px"
+            assert seen["scrolled"] <= seen["width"], where
+            assert seen["wide"] == [], where
+            assert seen["unknown"] == [], where
+            # phones scroll wide tables
+            assert seen["cut"] == [] or size["width"] < 1000, where
+            for picture in seen["pictures"]:
+                assert 0 < picture["shown"] <= seen["width"], f"{where}: {picture}"
+                assert picture["opens"] or picture["shown"] >= picture["natural"], f"{where}: {picture}"
+            counted += len(seen["pictures"])
     assert counted > 80
 
 

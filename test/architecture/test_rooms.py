@@ -40,37 +40,32 @@ def room_of(path):
     return path.relative_to(PACKAGE).parts[0]
 
 
-@cache
 def imports_of(path, for_types=True):
     """[(module, line, at the top of the file)] of a source file; relative imports as modules of ours. Without
     for_types: those only that run."""
-    tree = ast.parse(path.read_text(), str(path))
-    typing = {
-        id(node)
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
-        for node in branch.body
-    }
-    inside = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for node in ast.walk(function)
-    }
-    found = []
-    for node in ast.walk(tree):
-        if id(node) in typing and not for_types:
-            continue
+    return [one for *one, runs in _every_import(path) if runs or for_types]
+
+
+@cache
+def _every_import(path):
+    """[(module, line, at the top of the file, whether it runs)]."""
+    found, folder = [], path.relative_to(ROOT).parent.parts
+
+    def look(node, top, runs):
+        names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            folder = ".".join(
-                path.relative_to(ROOT).parent.parts[: len(path.relative_to(ROOT).parts) - node.level]
-            )
-            names = [".".join(filter(None, [folder, node.module])) if node.level else node.module]
-        else:
-            continue
-        found += [(name, node.lineno, id(node) not in inside) for name in names]
+            place = ".".join(folder[: len(folder) + 1 - node.level])
+            names = [".".join(filter(None, [place, node.module])) if node.level else node.module]
+        found.extend((name, node.lineno, top, runs) for name in names)
+        top = top and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                look(child, top, runs and not (typing and child in node.body))
+
+    look(ast.parse(path.read_text(), str(path)), True, True)
     return found
 
 

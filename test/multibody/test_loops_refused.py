@@ -36,7 +36,6 @@ CLOSED = {
 _STATE = (machines.Q, np.zeros(3))
 USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
-    "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
     "inverse dynamics in C": lambda r: export.c(r, "nowhere", ["inverse_dynamics"]),
@@ -45,9 +44,6 @@ USES = {
     "specialized": export.specialized,
     "JAX": bridges.jax_functions,
     "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
-    "closed_loop_modes": lambda r: control.closed_loop_modes(r, machines.Q, 1.0, 1.0),
-    "sampled_growth": lambda r: control.sampled_growth(r, machines.Q, 1.0, 1.0, 1e-3),
-    "joint_inertia": lambda r: control.joint_inertia(r, machines.Q),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
     "excite": lambda r: identification.excite(r, 1.0),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
@@ -175,14 +171,3 @@ def test_other_kinds_of_robots_refuse_loops(name):
         match=r"a <loop> (in a robot of kind|beside (the method floating_frame|a <platform>))",
     ):
         flexdyn_ros.load(text.replace("</robot>", loop))
-
-
-def test_wheels_refuse_loops_with_every_method():
-    text = flexdyn_ros.load("mobile_arm").description.text
-    loop = '<flexdyn><loop name="l" type="spherical" base="world" end="base"/></flexdyn></robot>'
-    end = flexdyn_ros.load("mobile_arm").description.links[-1].name
-    with pytest.raises(DescriptionError, match="a <loop> on wheels is not possible yet"):
-        flexdyn_ros.load(
-            text.replace("</robot>", loop.replace('end="base"', f'end="{end}"')),
-            options={"formulation.method": "articulated"},
-        )

@@ -51,9 +51,12 @@ def run(program, *arguments, **settings):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_second_process_answers_every_verb_without_numba(name):
-    """Bit by bit what the first answers, which compiles what is not there."""
-    first = run(VERBS, name)
+@pytest.mark.filterwarnings("ignore")
+def test_a_second_process_answers_every_verb_without_numba(name, monkeypatch, capsys):
+    """Bit by bit what this one answers, which compiles what is not there."""
+    monkeypatch.setattr(sys, "argv", ["", name])
+    exec(VERBS, {})
+    first = capsys.readouterr().out.splitlines()
     *second, imported = run(VERBS, name)
     assert len(second) > 40
     assert second == first[:-1]
@@ -95,18 +98,14 @@ def part(tmp_path):
     return call
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [lambda code: code[:1000], lambda code: b"", lambda code: b"x" + code[1:], lambda code: code + b"x"],
-    ids=["cut", "empty", "another byte", "longer"],
-)
-def test_a_file_that_is_not_whole_is_compiled_again(part, damage):
+def test_a_file_that_is_not_whole_is_compiled_again(part):
     assert part() == "True"
     (file,) = part.files()
     whole = file.read_bytes()
-    file.write_bytes(damage(whole))
-    assert part() == "True"
-    assert file.read_bytes() == whole
+    for damaged in (whole[:1000], b"", b"x" + whole[1:], whole + b"x"):
+        file.write_bytes(damaged)
+        assert part() == "True"
+        assert file.read_bytes() == whole
     assert part() == "False"
 
 

@@ -12,7 +12,7 @@ from flexdyn_ros.robot.coordinates import pose_name
 pytest.importorskip("viser")
 pytestmark = pytest.mark.timeout(600)
 
-WIDTH, HEIGHT = 1440, 900
+WIDTH, HEIGHT = 1120, 700
 #: one of each robot type
 ROBOTS = ("seven_joint_arm", "canadarm2", "mobile_arm_spatial", "soft_arm_3", "stewart_1t")
 

@@ -81,6 +81,7 @@ def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
             settings.servo_gravity_compensation,
             settings.before_first_command,
             settings.servo_extrapolation,
+            settings.nan_in_commands,
         )
     except CommandError as error:
         raise ParameterError(str(error)) from None

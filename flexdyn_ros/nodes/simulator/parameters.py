@@ -83,6 +83,12 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "what ~/commands means; position and velocity: a JointState with effort alone is refused",
         default="effort",
     )
+    nan_in_commands: str = choice(
+        "refuse skip",
+        "a NaN among the numbers of a joint command refuses it, or means that this joint has no such value; "
+        "hardware of ros2_control sends it for joints that no controller claims",
+        default="refuse",
+    )
     command_timeout: float = number(
         "s",
         "age at which a command is stale, in simulated and in wall time; 0: never",

@@ -132,9 +132,16 @@ def _key(frames: Any) -> Any:
 
 
 def _parameters(general: Way) -> tuple[inspect.Parameter, ...]:
-    return tuple(
-        p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(general).parameters.values()
-    )
+    """Those of the general way, without types; of a method they are looked up once for all robots."""
+    if inspect.ismethod(general):
+        return _parameters_of(general.__func__)[1:]
+    return _parameters_of.__wrapped__(general)
+
+
+@cache
+def _parameters_of(function: Way) -> tuple[inspect.Parameter, ...]:
+    found = inspect.signature(function).parameters.values()
+    return tuple(p.replace(annotation=inspect.Parameter.empty) for p in found)
 
 
 @cache

@@ -264,3 +264,15 @@ def test_pure_elongation_stays_straight_to_the_last_bit(arm):
     assert np.isfinite(q).all()
     assert np.ptp(q) <= 1e-15
     assert arm.arc_parameters(q)[0, 1] < 1e-12
+
+
+@pytest.mark.parametrize("options", [{}, {"formulation.kinematics": "modal", "formulation.order": 6}])
+def test_the_two_dynamics_undo_each_other(two, options):
+    """tau(a) is affine in a with slope M, and forward dynamics gives back a."""
+    robot = flexdyn_ros.load(two.description.text, options=options)
+    a = np.array([3.0, -2.0, 1.0, 4.0, -1.0, 2.5])
+    at_rest, tau = robot.inverse_dynamics(Q2, V2, np.zeros(6)), robot.inverse_dynamics(Q2, V2, a)
+    M = robot.mass_matrix(Q2)
+    assert np.allclose(M, M.T, rtol=0.0, atol=1e-14 * np.abs(M).max())
+    assert np.allclose(tau - at_rest, M @ a, rtol=0.0, atol=1e-12 * np.abs(tau).max())
+    assert np.allclose(robot.forward_dynamics(Q2, V2, tau), a, rtol=0.0, atol=1e-10)
