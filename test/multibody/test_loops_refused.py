@@ -38,7 +38,6 @@ USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
-    "commands of valves": lambda r: r.linearize(*_STATE, commands={}),
     "inverse dynamics in C": lambda r: export.c(r, "nowhere", ["inverse_dynamics"]),
     "inverse dynamics in CasADi": lambda r: export.casadi(r, "inverse_dynamics"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
