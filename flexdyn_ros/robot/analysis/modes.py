@@ -151,6 +151,8 @@ def _coupled_ratios(omega: np.ndarray, C: np.ndarray, ratio: np.ndarray) -> np.n
     for mode, root in zip(modes, s[pairs], strict=True):
         ratio[mode] = -root.real / abs(root) if omega[mode] > 0.0 else np.inf
     left = np.setdiff1d(np.arange(m), modes)
+    if not np.any(omega[left] > 0.0):
+        return ratio
     real = np.flatnonzero(s.imag == 0.0)
     owners = _owners(share[np.ix_(left, real)], 2)
     for k, mode in enumerate(left):
