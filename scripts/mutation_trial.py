@@ -348,13 +348,14 @@ def main() -> int:
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flexdyn_ros"
-    (cache / "mutate").mkdir(parents=True, exist_ok=True)
+    kept = cache / "mutate" / _hash(Path(__file__))  # maps made by another text of this script are not read
+    kept.mkdir(parents=True, exist_ok=True)
     files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "test").rglob("test_*.py"))
              if path.relative_to(ROOT / "test").parts[0] not in TESTS_LEFT_OUT]  # fmt: skip
     mutants = [mutant for kernels in (True, False)
                for mutant in drawn(options.seed, options.count, options.only, kernels)]  # fmt: skip
     compiled = {not interpreted(mutant.file) for mutant in mutants}
-    maps = {kind: mapped(files, kind, cache / "mutate", options.jobs) for kind in compiled}
+    maps = {kind: mapped(files, kind, kept, options.jobs) for kind in compiled}
     tasks = [
         (mutant, chosen(mutant, maps[not interpreted(mutant.file)]), options.unchanged) for mutant in mutants
     ]
