@@ -124,6 +124,7 @@ def test_meshes_lie_around_the_bent_centre_line(name):
     expanded = flexdyn_ros.expand(robot)
     for marker in mesh_of(robot, q):
         assert marker.type == Marker.TRIANGLE_LIST
+        assert marker.frame_locked
         link = marker.ns.removeprefix("deformation/")
         triangles = points_of(marker).reshape(-1, 3, 3)
         base = frame_of(robot, expanded, marker.header.frame_id, q)
