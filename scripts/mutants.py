@@ -15,7 +15,18 @@ OPERATORS = {
 }  # fmt: skip
 # texts for people, and what does not depend on the order of its arguments
 SILENT_CALLS = {"print", "warn", "debug", "info", "warning", "error", "exception", "log", "append_text"}
-SYMMETRIC_CALLS = {"max", "min", "maximum", "minimum", "hypot", "isclose", "allclose", "array_equal", "dot", "sum2"}
+SYMMETRIC_CALLS = {
+    "max",
+    "min",
+    "maximum",
+    "minimum",
+    "hypot",
+    "isclose",
+    "allclose",
+    "array_equal",
+    "dot",
+    "sum2",
+}
 TYPES = {"dict", "tuple", "Callable", "Mapping", "Generator", "Literal", "NamedTuple"}
 TOLERANCE = 1e-5  # a tenth more of a tolerance is no mistake
 SILENT_FUNCTIONS = {"__repr__", "__str__", "__dir__", "_repr_html_", "__init_subclass__"}

@@ -256,13 +256,32 @@ def values_past(
 
 
 def _root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb: float) -> float:
-    """A zero of g in [a, b], where it changes sign, to rounding."""
-    from scipy.optimize import brentq
+    """A zero of g in [a, b], where it changes sign, to rounding (Chandrupatla 1997).
 
-    known = {a: ga, b: gb}
-
-    def value(x: float) -> float:
-        return known[x] if x in known else g(x)
-
+    SciPy has such methods too; importing them takes a quarter of the time of a short run.
+    """
+    if ga == 0.0 or gb == 0.0:
+        return a if ga == 0.0 else b
+    x1, f1, x2, f2, share = a, ga, b, gb, 0.5
     # a value that jumps or trembles by rounding may take the square of the 50 halvings down to rounding
-    return float(brentq(value, a, b, xtol=TO_ROUNDING, rtol=4.0 * TO_ROUNDING, maxiter=3000))
+    for _ in range(3000):
+        x = x1 + share * (x2 - x1)
+        f = g(x)
+        # x1 is the newest, x2 on the other side of the zero, x3 the one before on either side
+        if (f > 0.0) == (f1 > 0.0):
+            x3, f3 = x1, f1
+        else:
+            x3, f3, x2, f2 = x2, f2, x1, f1
+        x1, f1 = x, f
+        best, least = (x1, f1) if abs(f1) < abs(f2) else (x2, f2)
+        tolerance = 0.5 * TO_ROUNDING * (1.0 + 4.0 * abs(best))
+        if least == 0.0 or 2.0 * tolerance > abs(x2 - x1):
+            break
+        # inverse quadratic interpolation where it is monotone, else a halving
+        along, up = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+        share = 0.5
+        if up * up < along and (1.0 - up) * (1.0 - up) < 1.0 - along:
+            share = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        edge = tolerance / abs(x2 - x1)
+        share = min(1.0 - edge, max(edge, share))
+    return best

@@ -7,7 +7,7 @@ import pytest
 from machines import four_bar, four_bar_urdf
 
 import flexdyn_ros
-from flexdyn_ros import bridges, control, export, identification
+from flexdyn_ros import control, export, identification
 from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
@@ -38,15 +38,12 @@ USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
-    "commands of valves": lambda r: r.linearize(*_STATE, commands={}),
     "inverse dynamics in C": lambda r: export.c(r, "nowhere", ["inverse_dynamics"]),
     "inverse dynamics in CasADi": lambda r: export.casadi(r, "inverse_dynamics"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
     "specialized": export.specialized,
-    "JAX": bridges.jax_functions,
     "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
-    "excite": lambda r: identification.excite(r, 1.0),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
     "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }

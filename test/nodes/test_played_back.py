@@ -93,7 +93,7 @@ def play_joint_states(client, bag, out, stamps_of, before=lambda topic, message:
 def test_the_controller_answers_as_it_did(client, tmp_path):
     def send_trajectory(topic, message):
         if topic == "/pd_controller/joint_trajectory":
-            # of another topic than states: taken before the next one; a node may come to know a topic late, and
+            # taken before the next state, though of another topic; a node may come to know it late, and
             # the same trajectory again means the same where no state comes between
             for _ in range(3):
                 client.publish(JointTrajectory, topic, message)

@@ -41,7 +41,7 @@ def test_groups_are_within_each_other():
     every = {name for name, _ in warmup_names.entries()}
     groups = {group: set(names_of([group])) for group in warmup_names.GROUPS}
     assert groups["demo"] < groups["start"] < groups["common"] < groups["all"] == every
-    assert set(names_of(["rigid.kernels.entries.forward", "demo"])) == groups["demo"]
+    assert set(names_of(["rigid.kernels.entries.balance", "demo"])) == groups["demo"]
 
 
 def test_entries_are_made_where_the_warm_up_looks_for_them():

@@ -28,23 +28,29 @@ class Groups(NamedTuple):
 _TREES = tuple(f"families.trees.{links}.kernels" for links in ("rigid", "flexible"))
 #: functions of trees that Canadarm2 of the demo is loaded, simulated and slewed with
 _OF_DEMO = (
-    *("ready", "inverse", "inertia", "forward", "load", "mass", "status", "bias_terms", "energy"),
+    *("ready", "inverse", "inertia", "load", "mass", "status", "bias_terms", "energy"),
     *("slopes", "balance", "moved"),
 )
+_ONE = ("observe_one", "place_one", "move_one", "identity_one", "subtract_one")
 
 #: groups of this package
 OURS = Groups(
     demo=(
-        *("numerics.compiling.direct.*", "numerics.stepping.fixed.*", "numerics.stepping.methods.*"),
-        *(f"numerics.verbs.{module}.*" for module in ("dynamics", "observers", "derivatives", "partial")),
+        *("numerics.compiling.direct.*", "numerics.stepping.methods.r*"),
+        *(f"numerics.stepping.fixed.{name}" for name in ("advance", "prepare_steps")),
+        *(f"numerics.verbs.dynamics.{name}" for name in ("inverse_one", "make_ready")),
+        *(f"numerics.verbs.observers.{name}" for name in _ONE),
+        *(f"numerics.verbs.derivatives.{name}" for name in ("linearize_one", "slopes_many")),
         *(f"{trees}.entries.{name}" for trees in _TREES for name in _OF_DEMO),
         *(f"{trees}.steps.*" for trees in _TREES),
-        *(f"{_TREES[0]}.entries.{name}_many" for name in ("difference", "integrate")),
+        f"{_TREES[0]}.entries.integrate_many",
         "expanded.kernels.kinematics.bent_frames",
     ),
     start=(
-        "numerics.stepping.controlled.*",
-        *(f"{trees}.entries.{name}" for trees in _TREES for name in ("frames", "jacobian")),
+        *(f"numerics.stepping.{module}.*" for module in ("controlled", "fixed", "methods")),
+        *(f"numerics.verbs.{module}.*" for module in ("dynamics", "observers", "derivatives", "partial")),
+        *(f"{trees}.entries.{name}" for trees in _TREES for name in ("forward", "frames", "jacobian")),
+        f"{_TREES[0]}.entries.difference_many",
         *("families.trees.flexible.*.inverse_on_lanes", "families.continuum.kernels.entries.slopes"),
     ),
     rare=(

@@ -139,8 +139,6 @@ def _coupled_ratios(omega: np.ndarray, C: np.ndarray, ratio: np.ndarray) -> np.n
     """`_damping_ratios` where damping couples the modes: roots are given to modes by how much they move
     them.
     """
-    from scipy.optimize import linear_sum_assignment
-
     m = omega.size
     state = np.block([[np.zeros((m, m)), np.eye(m)], [-np.diag(omega**2), -C]])
     s, x = np.linalg.eig(state)
@@ -149,21 +147,33 @@ def _coupled_ratios(omega: np.ndarray, C: np.ndarray, ratio: np.ndarray) -> np.n
     share = np.abs(x[:m]) ** 2 * np.maximum(omega, 1.0)[:, None] ** 2 + np.abs(x[m:]) ** 2
     share /= share.sum(axis=0)
     pairs = np.flatnonzero(s.imag > 0.0)
-    modes, chosen = linear_sum_assignment(-share[:, pairs])
-    for mode, at in zip(modes, chosen, strict=True):
-        root = s[pairs[at]]
+    modes = _owners(share[:, pairs], 1)
+    for mode, root in zip(modes, s[pairs], strict=True):
         ratio[mode] = -root.real / abs(root) if omega[mode] > 0.0 else np.inf
     left = np.setdiff1d(np.arange(m), modes)
+    if not np.any(omega[left] > 0.0):
+        return ratio
     real = np.flatnonzero(s.imag == 0.0)
-    if left.size:
-        _, slots = linear_sum_assignment(-np.repeat(share[np.ix_(left, real)], 2, axis=0))
-        for k, mode in enumerate(left):
-            s1, s2 = s[real[slots[2 * k : 2 * k + 2]]].real
-            if omega[mode] > 0.0 and s1 * s2 > 0.0:
-                ratio[mode] = -(s1 + s2) / (2.0 * np.sqrt(s1 * s2))
-            elif omega[mode] > 0.0:
-                ratio[mode] = np.inf
+    owners = _owners(share[np.ix_(left, real)], 2)
+    for k, mode in enumerate(left):
+        s1, s2 = s[real[owners == k]].real
+        if omega[mode] > 0.0 and s1 * s2 > 0.0:
+            ratio[mode] = -(s1 + s2) / (2.0 * np.sqrt(s1 * s2))
+        elif omega[mode] > 0.0:
+            ratio[mode] = np.inf
     return ratio
+
+
+def _owners(share: np.ndarray, most: int) -> np.ndarray:
+    """The row (k,) that each column of share (n, k) is given to, at most so many columns a row and with the
+    largest sum of shares: each column's largest one, where that gives no row too many."""
+    rows = np.argmax(share, axis=0) if share.size else np.zeros(0, dtype=np.intp)
+    if np.bincount(rows, minlength=1).max() > most:
+        from scipy.optimize import linear_sum_assignment  # not at the top, as `eigh`
+
+        slots, columns = linear_sum_assignment(-np.repeat(share, most, axis=0))
+        rows[columns] = slots // most
+    return rows
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from flexible_robots import bent_state, branched
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, DimensionError, StateError, UnknownNameError
-from flexdyn_ros.simulation import Stepper
 
 K, D, J, N = 900.0, 3.0, 2e-4, 50.0
 ELASTIC = f"""
@@ -259,15 +258,3 @@ def test_stiffer_springs_move_more_like_stiff_joints():
 def test_an_elastic_joint_needs_a_rotor():
     with pytest.raises(DescriptionError, match="needs <rotor>"):
         flexdyn_ros.load(PENDULUM.replace(f'<rotor inertia="{J}" gear_ratio="{N}"/>', ""))
-
-
-def test_stiff_springs_of_joints_turn_motor_and_link_against_each_other():
-    """Without gravity, long steps (h omega = 6) damp the winding and keep the momentum: I v + N^2 J v_motor."""
-    robot = flexdyn_ros.load(PENDULUM, options={"gravity": [0.0, 0.0, 0.0]})
-    h = 6.0 / np.sqrt(K / 0.3 + K / (J * N**2))
-    stepper = Stepper(robot, h, "rosenbrock")
-    stepper.set_state(np.array([0.1, 0.0]), np.array([0.5, -0.2]))
-    momentum = [0.3, J * N**2] @ stepper.v
-    stepper.advance(100, np.zeros(2))
-    assert stepper.q[0] - stepper.q[1] == pytest.approx(0.0, abs=1e-9)
-    assert np.allclose(stepper.v, momentum / (0.3 + J * N**2), rtol=0.0, atol=1e-9)

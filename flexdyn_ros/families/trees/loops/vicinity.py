@@ -16,11 +16,13 @@ from flexdyn_ros.families.trees.loops.small_motions import (
     modes_with_loops,
     tangent,
 )
+from flexdyn_ros.robot.analysis.derivatives import linearization_with_oil
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates
 from flexdyn_ros.robot.analysis.steady_modes import steady_modes_of
 from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.parameters import names_that_fit
-from flexdyn_ros.robot.results import Equilibrium, Linearization, Modes
+from flexdyn_ros.robot.results import Equilibrium, Linearization, LinearizationWithStates, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 
@@ -40,7 +42,7 @@ class Vicinity:
         lock: Sequence[str] | str = (),
         commands: object = None,
         states: object = None,
-    ) -> Linearization:
+    ) -> Linearization | LinearizationWithStates:
         """A and B of `Robot.linearize`, in all coordinates: the derivative of `forward_dynamics`, off the
         loops too. At an equilibrium A has two eigenvalues 0 for each independent row of the loops.
 
@@ -48,12 +50,26 @@ class Vicinity:
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
         UnsupportedError
-            With commands of valves, or states of elements.
+            As `Robot.linearize`.
         """
-        if commands is not None or states is not None:
-            raise self.closing.unsupported("linearize(commands=...)")
         f = self.closing.functions
         locked = chosen_coordinates(lock, f.coordinates, "lock")
+        if commands is not None:
+            return linearization_with_oil(f, q, v, tau, wrenches, locked, states, commands, self._dry)
+        if states is not None:
+            raise self.closing.unsupported("linearize(states=...) without commands")
+        return self._dry(f, q, v, tau, wrenches, locked)
+
+    def _dry(
+        self,
+        f: FamilyFunctions,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None,
+        wrenches: Mapping[str, object] | None,
+        locked: np.ndarray,
+    ) -> Linearization:
+        """A and B by the efforts."""
         held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
         rows, found = self.forces.solve(q, v, tau, wrenches, held, OPEN)
         state = {name: rows.take(name) for name in ("q", "v", "tau")}
