@@ -88,10 +88,12 @@ def named(root: etree._Element, tag: str) -> dict[str, etree._Element]:
 
 
 def add_visual(link: etree._Element, shape: str, placement: Placement, **sizes: str) -> etree._Element:
-    """A box, cylinder or sphere on a link; returns its element."""
+    """A grey box, cylinder or sphere on a link; returns its element."""
     visual = etree.SubElement(link, "visual")
     geometry = etree.SubElement(visual, "geometry")
     etree.SubElement(geometry, shape, sizes)
+    # rviz draws what has no material in red
+    etree.SubElement(etree.SubElement(visual, "material", name="grey"), "color", rgba="0.6 0.6 0.63 1")
     set_origin(visual, placement)
     return visual
 

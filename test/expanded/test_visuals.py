@@ -1,5 +1,7 @@
 """Robots that nobody gave visuals can be seen all the same, and visuals of the user stay as they are."""
 
+import xml.etree.ElementTree as ElementTree
+
 import numpy as np
 import pytest
 from lxml import etree
@@ -54,6 +56,14 @@ def test_bars_reach_from_joint_to_joint():
     ]
     assert min(np.linalg.norm(end) for end in ends) < 1e-9
     assert min(np.linalg.norm(end - joints["elbow"].xyz) for end in ends) < 1e-6
+
+
+def test_what_is_drawn_here_is_grey():
+    """Programs such as rviz draw visuals without a material in red."""
+    root = ElementTree.fromstring(flexdyn_ros.expand(without_visuals("stewart_1t")).urdf)
+    shapes = [visual for visual in root.iter("visual") if visual.get("name") == GENERATED]
+    assert shapes
+    assert {visual.find("material/color").get("rgba") for visual in shapes} == {"0.6 0.6 0.63 1"}
 
 
 def test_a_platform_is_drawn_from_its_geometry():

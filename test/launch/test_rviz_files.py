@@ -1,5 +1,6 @@
 """Configurations of rviz name displays and properties that rviz has, and topics that the nodes publish."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -98,6 +99,8 @@ def test_there_is_a_file_for_every_family():
 def test_displays_and_properties_are_known(file):
     content = yaml.safe_load(file.read_text())
     assert {panel["Class"] for panel in content["Panels"]} <= PANELS
+    # without it the panels take most of the window
+    assert re.fullmatch("[0-9a-f]{200,}", content["Window Geometry"]["QMainWindow State"])
     displays = content["Visualization Manager"]["Displays"]
     for display in displays:
         assert set(display) <= DISPLAYS[kind(display)] | EVERY, display["Name"]

@@ -124,6 +124,7 @@ def test_meshes_lie_around_the_bent_centre_line(name):
     expanded = flexdyn_ros.expand(robot)
     for marker in mesh_of(robot, q):
         assert marker.type == Marker.TRIANGLE_LIST
+        assert marker.frame_locked
         link = marker.ns.removeprefix("deformation/")
         triangles = points_of(marker).reshape(-1, 3, 3)
         base = frame_of(robot, expanded, marker.header.frame_id, q)
@@ -309,11 +310,13 @@ def test_legs_show_force_and_pressures():
     legs.take(legs.bore, state.names, state.pressure_bore)
     legs.take(legs.rod, state.names, state.pressure_rod)
     markers = legs.markers()
+    # between two messages they move with the rods
+    assert all(marker.frame_locked for marker in markers)
     arrows = [marker for marker in markers if marker.type == Marker.ARROW]
     assert [marker.header.frame_id for marker in arrows] == [f"leg_{n}_rod" for n in range(1, 7)]
     lengths = [marker.points[1].z - marker.points[0].z for marker in arrows]
     assert lengths[0] == pytest.approx(-2.0 * lengths[1])
-    assert next(marker.text for marker in markers if marker.ns == "leg_text") == "2.0 kN\n50 | 30 bar"
+    assert next(marker.text for marker in markers if marker.ns == "leg_text") == "2.0kN\n50|30bar"
 
 
 def test_a_rigid_robot_has_no_mesh():

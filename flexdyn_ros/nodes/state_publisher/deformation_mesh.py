@@ -207,7 +207,7 @@ def _add_marker(layout: Layout, number: int, bent: Bent, prefix: str, corners: i
     position, quaternion, scale, black = [0.0] * 3, [0.0, 0.0, 0.0, 1.0], [1.0] * 3, [0.0, 0.0, 0.0, 1.0]
     layout.constants(position + quaternion + scale, sequence=False)
     layout.constants(black, sequence=False, kind="<f4")
-    lifetime, frame_locked = [0, 0], [False]
+    lifetime, frame_locked = [0, 0], [True]
     layout.constants(lifetime, sequence=False, kind="<i4").constants(frame_locked, sequence=False, kind="u1")
     layout.doubles(f"{number}/points", corners, width=3)
     layout.doubles(f"{number}/colors", corners, width=4, kind="<f4")

@@ -91,9 +91,10 @@ class LegMarkers:
 
 
 def _words(force: float, bore: Mapping[str, float], rod: Mapping[str, float], name: str) -> str:
-    text = f"{1e-3 * force:.1f} kN"
+    # without blanks: rviz draws one as wide as a word
+    text = f"{1e-3 * force:.1f}kN"
     if name in bore and name in rod:
-        text += f"\n{1e-5 * bore[name]:.0f} | {1e-5 * rod[name]:.0f} bar"
+        text += f"\n{1e-5 * bore[name]:.0f}|{1e-5 * rod[name]:.0f}bar"
     return text
 
 

@@ -24,8 +24,8 @@ BEHIND, BEFORE, FINE, WIDE = 2.0, 4.0, 0.02, 0.45
 def new_marker(
     namespace: str, number: int, kind: int, frame: str, colour: tuple[float, float, float, float]
 ) -> Marker:
-    """A marker at the origin of a frame."""
-    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
+    """A marker at the origin of a frame, with which it moves until the next message."""
+    marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD, frame_locked=True)
     marker.header.frame_id = frame
     marker.pose.orientation.w = 1.0
     r, g, b, a = colour
