@@ -14,20 +14,23 @@ from launch.substitutions import (
     Command,
     LaunchConfiguration,
     NotSubstitution,
-    PathJoinSubstitution,
 )
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
-from flexdyn_ros.nodes.launching import argument, clock_and_frames, rviz_action, rviz_arguments
+from flexdyn_ros.nodes.launching import (
+    argument,
+    clock_and_frames,
+    node_arguments,
+    rviz_action,
+    rviz_arguments,
+)
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
 
 
 def generate_launch_description():
-    share = FindPackageShare(PACKAGE)
     value = LaunchConfiguration
     log = ["--log-level", value("log_level")]
     robot = {
@@ -47,26 +50,18 @@ def generate_launch_description():
     arguments, clock, frames = clock_and_frames()
     return LaunchDescription(
         [
-            argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI"),
-            argument("xacro_arguments", "['']", "arguments of a xacro file, as \"['length:=0.8']\""),
-            argument("namespace", "", "namespace of all nodes"),
-            argument(
-                "params_file",
-                PathJoinSubstitution([share, "config", "bringup.yaml"]),
-                "parameters of all nodes",
-            ),
-            argument("server", "true", "start the dynamics server", ["true", "false"]),
-            argument("simulator", "true", "start the simulator", ["true", "false"]),
+            *node_arguments("bringup.yaml"),
+            argument("server", "true", "Start the dynamics server.", ["true", "false"]),
+            argument("simulator", "true", "Start the simulator.", ["true", "false"]),
             argument(
                 "robot_state_publisher",
                 "false",
-                "TF by robot_state_publisher on expanded/robot_description instead of our state_publisher",
+                "Publish TF by robot_state_publisher, of expanded/robot_description.",
                 ["true", "false"],
                 needs=["robot_state_publisher"],
             ),
             *rviz_arguments(),
             *arguments,
-            argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [
                     PushRosNamespace(value("namespace")),

@@ -3,13 +3,11 @@
 ros2 launch flexdyn_ros controllers.launch.py controller:=input_shaper robot:=canadarm2
 """
 
-from launch.actions import DeclareLaunchArgument
 from launch.conditions import IfCondition
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
 
-from flexdyn_ros.nodes.launching import rviz_action, rviz_arguments
+from flexdyn_ros.nodes.launching import argument, node_arguments, rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 CONTROLLERS = (
@@ -25,36 +23,9 @@ def generate_launch_description():
     value = LaunchConfiguration
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
-                "controller",
-                default_value="pd_controller",
-                description="which controller",
-                choices=list(CONTROLLERS),
-            ),
-            DeclareLaunchArgument(
-                "robot",
-                default_value="seven_joint_arm",
-                description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
-            ),
-            DeclareLaunchArgument(
-                "xacro_arguments",
-                default_value="['']",
-                description="arguments of a xacro file, as \"['length:=0.8']\"",
-            ),
-            DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
-            DeclareLaunchArgument(
-                "params_file",
-                default_value=PathJoinSubstitution(
-                    [FindPackageShare("flexdyn_ros"), "config", "joint_controllers.yaml"]
-                ),
-                description="parameters of the controllers",
-            ),
-            DeclareLaunchArgument(
-                "use_sim_time", default_value="true", description="take the time from /clock"
-            ),
-            DeclareLaunchArgument(
-                "log_level", default_value="info", description="debug, info, warn, error or fatal"
-            ),
+            argument("controller", "pd_controller", "Controller to start.", list(CONTROLLERS)),
+            *node_arguments("joint_controllers.yaml", "the controller"),
+            argument("use_sim_time", "true", "The controller takes its time from /clock.", ["true", "false"]),
             *rviz_arguments(),
             rviz_action(use_sim_time=value("use_sim_time")),
             *(

@@ -1,6 +1,6 @@
-"""A hydraulic platform: simulator, dynamics server, cylinders, TF, and rviz on request.
+"""A robot with oil, platform or not: simulator, dynamics server, cylinders, TF, and rviz on request.
 
-    ros2 launch flexdyn_ros platform.launch.py robot:=stewart_1t hydraulics:=external
+    ros2 launch flexdyn_ros platform.launch.py robot:=boom hydraulics:=external
 
 With hydraulics:=fused (default) the cylinders are in the compiled steps of the simulator and the node
 hydraulic_actuators is not started; with external they run in that node, in lockstep with the simulator.
@@ -11,12 +11,16 @@ from launch.conditions import IfCondition
 from launch.substitutions import (
     EqualsSubstitution,
     LaunchConfiguration,
-    PathJoinSubstitution,
 )
 from launch_ros.actions import Node, PushRosNamespace
-from launch_ros.substitutions import FindPackageShare
 
-from flexdyn_ros.nodes.launching import argument, clock_and_frames, rviz_action, rviz_arguments
+from flexdyn_ros.nodes.launching import (
+    argument,
+    clock_and_frames,
+    node_arguments,
+    rviz_action,
+    rviz_arguments,
+)
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
@@ -24,7 +28,6 @@ PACKAGE = "flexdyn_ros"
 
 def generate_launch_description():
     value = LaunchConfiguration
-    share = FindPackageShare(PACKAGE)
     log = ["--log-level", value("log_level")]
     robot = {
         "description_file": value("robot"),
@@ -48,21 +51,16 @@ def generate_launch_description():
 
     return LaunchDescription(
         [
-            argument("robot", "stewart_1t", "name of a shipped platform, path, or package:// URI"),
-            argument("xacro_arguments", "['']", "arguments of a xacro file, as \"['length:=0.8']\""),
-            argument("namespace", "", "namespace of all nodes"),
+            *node_arguments("platform.yaml", robot="stewart_1t"),
             argument(
-                "params_file",
-                PathJoinSubstitution([share, "config", "platform.yaml"]),
-                "parameters of all nodes",
+                "hydraulics",
+                "fused",
+                "Where the cylinders are computed: in the simulator, by hydraulic_actuators, or nowhere.",
+                ["fused", "external", "none"],
             ),
-            argument(
-                "hydraulics", "fused", "where the cylinders are computed", ["fused", "external", "none"]
-            ),
-            argument("server", "true", "start the dynamics server", ["true", "false"]),
+            argument("server", "true", "Start the dynamics server.", ["true", "false"]),
             *rviz_arguments(),
             *arguments,
-            argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [
                     PushRosNamespace(value("namespace")),

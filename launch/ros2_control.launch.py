@@ -5,7 +5,6 @@
 Needs controller_manager, joint_state_topic_hardware_interface and joint_trajectory_controller.
 """
 
-from launch.actions import DeclareLaunchArgument
 from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -30,18 +29,16 @@ def generate_launch_description():
     description = {"robot_description": ParameterValue(Command(words), value_type=str)}
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
+            argument(
                 "description_file",
-                default_value=PathJoinSubstitution(
-                    [share, "urdf", "seven_joint_arm_ros2_control.urdf.xacro"]
-                ),
-                description="URDF or xacro file with a <ros2_control> block",
+                PathJoinSubstitution([share, "urdf", "seven_joint_arm_ros2_control.urdf.xacro"]),
+                "URDF or xacro file with a <ros2_control> block.",
             ),
-            argument("xacro_arguments", "", 'arguments of the xacro file, as "length:=0.8 side:=left"'),
+            argument("xacro_arguments", "", 'Arguments of the xacro file, as "length:=0.8 side:=left".'),
             argument(
                 "controllers_file",
                 PathJoinSubstitution([share, "config", "controllers.yaml"]),
-                "parameters of controller_manager and its controllers",
+                "YAML file with the parameters of controller_manager and its controllers.",
                 needs=NEEDED,
             ),
             *rviz_arguments(),
@@ -53,11 +50,12 @@ def generate_launch_description():
                 output="screen",
                 parameters=[
                     description,
-                    # the arm stays where it is until a controller is active
+                    # the arm stays where it is until a controller is active; NaN is for joints without one
                     {
                         "use_clock": False,
                         "command_interface": "position",
                         "before_first_command": "hold",
+                        "nan_in_commands": "skip",
                     },
                 ],
             ),

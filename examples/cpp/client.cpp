@@ -1,4 +1,4 @@
-// Inverse dynamics, and forward dynamics of its efforts, asked of dynamics_server 500 times a second.
+// Inverse dynamics, and forward dynamics of its efforts, asked of dynamics_server at 500 Hz.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -25,14 +25,21 @@ struct Service
   Service(rclcpp::Node::SharedPtr owner, const std::string & name)
   : node(owner), client(owner->create_client<S>("dynamics_server/" + name))
   {
-    if (!client->wait_for_service(60s)) {throw std::runtime_error("there is no dynamics_server/" + name);}
+    if (!client->wait_for_service(60s)) {
+      throw std::runtime_error("there is no dynamics_server/" + name);
+    }
   }
 
   typename S::Response::SharedPtr operator()(const typename S::Request & request) const
   {
     for (int turn = 0; turn < 5; ++turn) {
       auto future = client->async_send_request(std::make_shared<typename S::Request>(request));
-      if (rclcpp::spin_until_future_complete(node, future, 1s) != rclcpp::FutureReturnCode::SUCCESS) {continue;}
+      if (rclcpp::spin_until_future_complete(
+          node, future,
+          1s) != rclcpp::FutureReturnCode::SUCCESS)
+      {
+        continue;
+      }
       auto answer = future.get();
       if (!answer->success) {throw std::runtime_error(answer->message);}
       return answer;
@@ -42,7 +49,8 @@ struct Service
 };
 
 int main(int argc, char ** argv)
-try {
+try
+{
   rclcpp::init(argc, argv);
   auto node = std::make_shared<rclcpp::Node>("client");
   const Service<InverseDynamics> inverse(node, "inverse_dynamics");
@@ -57,9 +65,11 @@ try {
   wanted.velocities.assign(robot->nv, 0.0);
   wanted.accelerations.assign(robot->nv, 0.0);
   std::vector<double> delays;  // of both calls together [ms]
-  double error = 0.0;          // of the accelerations that the efforts give, against those that were asked for
+  double error = 0.0;          // of the accelerations that the efforts give
   auto due = std::chrono::steady_clock::now();
-  for (int turn = 0, turns = node->declare_parameter("turns", 2000); turn < turns && rclcpp::ok(); ++turn) {
+  for (int turn = 0, turns = node->declare_parameter("turns", 2000); turn < turns && rclcpp::ok();
+    ++turn)
+  {
     std::this_thread::sleep_until(due += 2ms);
     for (const auto & c : robot->coordinates) {
       if (!c.actuated) {continue;}
@@ -72,7 +82,9 @@ try {
     applied.velocities = wanted.velocities;
     applied.efforts = inverse(wanted)->efforts;
     const auto given = forward(applied)->accelerations;
-    delays.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - asked).count());
+    delays.push_back(
+      std::chrono::duration<double,
+      std::milli>(std::chrono::steady_clock::now() - asked).count());
     for (const auto & c : robot->coordinates) {
       const size_t i = c.velocity_index;
       if (c.actuated) {error = std::max(error, std::abs(given[i] - wanted.accelerations[i]));}
@@ -80,9 +92,12 @@ try {
   }
   if (delays.empty()) {return 0;}
   std::printf("last efforts:");
-  for (double effort : applied.efforts) {std::printf(" %.17g", effort);}
+  for (double effort : applied.efforts) {
+    std::printf(" %.17g", effort);
+  }
   std::sort(delays.begin(), delays.end());
-  std::printf("\n%zu turns of two calls: median %.2f ms, p99 %.2f ms; accelerations to %.1e\n", delays.size(),
+  std::printf(
+    "\n%zu turns of two calls: median %.2f ms, p99 %.2f ms; accelerations to %.1e\n", delays.size(),
     delays[delays.size() / 2], delays[delays.size() * 99 / 100], error);
   rclcpp::shutdown();
   return 0;

@@ -62,7 +62,6 @@ def jax_functions(robot: Robot, frame: str | None = None) -> JaxFunctions:
     Derivatives are those of `inverse_dynamics_derivatives`, `forward_dynamics_derivatives` and `jacobian`,
     exact to rounding: vector-Jacobian products of them (Griewank & Walther 2008, section 3.2).
     """
-    robot.functions.refuse("jax_functions")
     if frame is not None:
         UnknownNameError.check("frame", frame, robot.frame_names)
     inverse = _differentiable(

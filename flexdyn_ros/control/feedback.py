@@ -28,9 +28,10 @@ def pd(
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = P (q_d - q) + D (v_d - v) + g(q_d), by coordinate (Takegaki & Arimoto 1981).
 
-    With closed loops g(q_d) are the least efforts of the actuators, and q_d has to be closed. For a robot
-    that bends, g(q_d) are the efforts that hold it in the shape it takes at rest with its joints
-    at q_d (De Luca & Siciliano 1993); elastic coordinates of the target are not looked at.
+    With closed loops g(q_d) are the least efforts of the actuators where the loops have moved the joints that
+    have none; what q_d says of these is not looked at. For a robot that bends, g(q_d) are the efforts that
+    hold it in the shape it takes at rest with its joints at q_d (De Luca & Siciliano 1993); elastic
+    coordinates of the target are not looked at.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ def pd(
         For arrays of the wrong length.
     UnknownNameError
         If there is no frame `tip`.
+    ConvergenceError
+        By the law, where the loops do not close with the actuators at q_d.
     """
     P, D = gains(robot, stiffness, "stiffness"), gains(robot, damping, "damping")
     reference = reference_of(robot, target)

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.errors import StateError
-from flexdyn_ros.robot.analysis.sampled_feedback import gains, joint_inertia
+from flexdyn_ros.robot.analysis.sampled_feedback import gains, joint_inertia, motions_about
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Vibration", "closed_loop_modes", "joint_inertia"]
@@ -38,11 +38,10 @@ def closed_loop_modes(
     tau : (nu,) array, optional
         Efforts that hold the robot at q.
     """
-    robot.functions.refuse("closed_loop_modes")
     actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
     P, D = gains(robot, stiffness, "stiffness") * actuated, gains(robot, damping, "damping") * actuated
-    A, B = robot.linearize(q, np.zeros(robot.nv), tau)
-    poles = np.linalg.eigvals(A - B @ np.hstack((np.diag(P), np.diag(D))))
+    A, B, T = motions_about(robot, q, tau)
+    poles = np.linalg.eigvals(A - B[:, : robot.nv] @ np.hstack((np.diag(P), np.diag(D))) @ T)
     poles = poles[poles.imag > FLAT * np.abs(poles)]
     poles = poles[np.argsort(np.abs(poles))]
     size = np.abs(poles)

@@ -44,7 +44,7 @@ class StaticShape:
         self._held = tuple(c.name for c in robot.coordinates if c.v_index not in set(self.v.tolist()))
         stiffness = np.array([[columns[j][i] for j in self.v] for i in self.v]).reshape(len(soft), len(soft))
         self._flexibility = np.linalg.inv(stiffness) if soft else stiffness
-        self._last = q[self.q]
+        self._last, self._near = q[self.q], q
 
     @property
     def is_rigid(self) -> bool:
@@ -54,15 +54,16 @@ class StaticShape:
     def __call__(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Configuration (nq,) at rest and efforts (nv,) there [N m, N].
 
-        Elastic coordinates of the q given are not looked at.
+        Elastic coordinates of the q given are not looked at, with closed loops all that have no actuator.
 
         Raises
         ------
         ConvergenceError
-            Where there is no state of rest near the undeformed one.
+            Where there is no state of rest near the undeformed one, or loops do not close.
         """
         inverse_dynamics, rest = self.robot.inverse_dynamics, self._rest
         if self.is_rigid:
+            q = self._closed(q)
             return q, inverse_dynamics(q, rest, rest)
         q = q.copy()
         q[self.q] = self._last
@@ -80,6 +81,17 @@ class StaticShape:
         tau = inverse_dynamics(q, rest, rest)
         tau[self.v] = 0.0
         return q, tau
+
+    def _closed(self, q: np.ndarray) -> np.ndarray:
+        """q (nq,) with the joints without an actuator moved onto the loops, from where the last call left
+        them."""
+        if not self.robot.functions.is_constrained:
+            return q
+        near, driven = self._near.copy(), [c for c in self.robot.coordinates if c.actuated]
+        at = [c.q_index for c in driven]
+        near[at] = q[at]
+        self._near = self.robot.functions.closed(near, [c.name for c in driven])
+        return self._near.copy()
 
     def aimed(self, q: np.ndarray, frame: str) -> np.ndarray:
         """q (nq,) with the actuated joints moved least, so that the origin of `frame`, the robot being at
@@ -107,12 +119,18 @@ class StaticShape:
         return straight
 
 
+#: share of the motion that actuators have of a closed mechanism at q, below which other configurations are
+#: nearer to a dead centre
+WEAK = 0.5
 #: configurations, beside the given one, at which the weight is looked at
 CONFIGURATIONS = 32
 
 
 def can_be_held(robot: Robot) -> bool:
-    """True if every coordinate has an actuator or a spring, so that actuators can hold a posture."""
+    """True if every coordinate has an actuator or a spring, so that actuators can hold a posture; with closed
+    loops, if there are as many actuators as motions."""
+    if robot.functions.is_constrained:
+        return len(robot.actuators) == robot.mobility and robot.nu == robot.nv
     elastic = set(StaticShape(robot).v.tolist())
     return robot.nq == robot.nv and all(c.actuated or c.v_index in elastic for c in robot.coordinates)
 
@@ -127,7 +145,9 @@ def holding_stiffness(robot: Robot, q: np.ndarray) -> np.ndarray:
 
     Where links bend, dg/dq is what is left at the joints once the elastic coordinates have yielded, about the
     shape that the weight bends the arm to: a boom that sags moves its load, and so tips over sooner. The
-    elastic coordinates have 0. Configurations without a state of rest near the straight one are passed over.
+    elastic coordinates have 0. Configurations without a state of rest near the straight one are passed over;
+    those of closed mechanisms, too, that are much nearer to a dead centre than q is, where no stiffness of
+    its actuators holds it.
 
     Parameters
     ----------
@@ -143,10 +163,19 @@ def holding_stiffness(robot: Robot, q: np.ndarray) -> np.ndarray:
     needed = _needed(robot, shape, q)
     for _ in range(CONFIGURATIONS):
         try:
-            needed = np.maximum(needed, _needed(robot, shape, robot.random(rng)))
+            other = robot.random(rng)
+            if _grip(robot, other) >= WEAK * _grip(robot, q):
+                needed = np.maximum(needed, _needed(robot, shape, other))
         except ConvergenceError:
             continue
     return needed
+
+
+def _grip(robot: Robot, q: np.ndarray) -> float:
+    """How much the actuators of a closed mechanism move at least when it moves: 0 at dead centres."""
+    driven = [c.v_index for c in robot.coordinates if c.actuated]
+    moved = robot.functions.motions(q)[driven] if robot.functions.is_constrained else np.eye(1)
+    return float(np.linalg.svd(moved, compute_uv=False)[-1])
 
 
 def _needed(robot: Robot, shape: StaticShape, q: np.ndarray) -> np.ndarray:
@@ -154,6 +183,12 @@ def _needed(robot: Robot, shape: StaticShape, q: np.ndarray) -> np.ndarray:
     bent, tau = shape(q)
     A, _ = robot.linearize(bent, rest, tau)
     K = -robot.mass_matrix(bent) @ A[n:, :n]
+    if robot.functions.is_constrained:
+        # virtual work: of the joints that are driven, the others follow
+        driven = [c.v_index for c in robot.coordinates if c.actuated]
+        N = robot.functions.motions(bent)
+        follow, K = N @ np.linalg.inv(N[driven]), np.zeros_like(K)
+        K[np.ix_(driven, driven)] = follow.T @ (-robot.mass_matrix(bent) @ A[n:, :n]) @ follow
     K = 0.5 * (K + K.T)
     joints = np.setdiff1d(np.arange(n), shape.v)
     felt = K[np.ix_(joints, joints)]

@@ -315,7 +315,7 @@ def _cylinder(given: Hydraulics, stroke: float, shortest: float) -> Iterator[str
             f"<cylinder> bore {bore:g} m on a stroke of {stroke:g} m in a leg of {shortest:g} m: "
             "millimetres? it is in m"
         )
-    if given.fluid.bulk_modulus < _LEAST_STIFFNESS * supply:
+    if not given.supply.name and given.fluid.bulk_modulus < _LEAST_STIFFNESS * supply:
         yield (
             f"<fluid> bulk_modulus {given.fluid.bulk_modulus:g} Pa is not far above the supply pressure, "
             f"{supply:g} Pa: MPa or bar? it is in Pa"
@@ -326,5 +326,5 @@ def _cylinder(given: Hydraulics, stroke: float, shortest: float) -> Iterator[str
             f"<valve> rated_flow {given.valve.rated_flow:g} m3/s would move the rod at {speed:.3g} m/s: "
             "l/min? it is in m3/s"
         )
-    if supply < 3e5:
+    if not given.supply.name and supply < 3e5:
         yield f"<supply> pressure {supply:g} Pa is about that of the atmosphere: bar or MPa? it is in Pa"

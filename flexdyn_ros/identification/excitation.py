@@ -9,10 +9,11 @@ from time import perf_counter
 
 import numpy as np
 
-from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import ConvergenceError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.identification.base import BaseParameters, base_parameters
 from flexdyn_ros.identification.limits import Limits
-from flexdyn_ros.robot.coordinates import Coordinate, units_of
+from flexdyn_ros.identification.linear.models import LinearModel, linear_model
+from flexdyn_ros.robot.coordinates import MODAL, Coordinate, units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.writing import write_text
@@ -117,7 +118,8 @@ def excite(
     Parameters
     ----------
     robot : Robot
-        A tree on a fixed base. Links that bend do so quasi-statically.
+        A tree on a fixed base. Links that bend do so quasi-statically. Of a rigid mechanism with closed loops
+        the joints with actuators move as designed, and the others as the loops have them.
     duration : float
         Of the period [s].
     limits : mapping, optional
@@ -150,7 +152,6 @@ def excite(
         If no motion within the limits was found.
     DimensionError, UnknownNameError, UnsupportedError
     """
-    robot.functions.refuse("excite")
     UnknownNameError.check("criterion", criterion, CRITERIA)
     began = perf_counter()
     joints = _joints(robot)
@@ -162,18 +163,29 @@ def excite(
         raise StateError(f"harmonics is {harmonics}, expected at least 2: one cannot begin at rest")
     base = base_parameters(robot, parameters=parameters)
     judged = np.linspace(0.0, duration, PER_HARMONIC * harmonics, endpoint=False)
-    design = _Design(robot, joints, told, base, criterion, _series(judged, duration, harmonics, told))
+    model = linear_model(robot)
+    design = _Design(robot, model, joints, told, base, criterion, _series(judged, duration, harmonics, told))
     x = _searched(design, evaluations, seed, progress)
     t = sample * np.arange(round(duration / sample) + 1)
     fine = _series(t, duration, harmonics, told).motion(x)
-    if design.excess(*design.states(*fine)) > 0.0:
+    if not design.keeps_limits(fine):
         # limits that are passed between the samples that were judged, or cannot be kept by any motion
         fine = _within(design, x, t, duration, harmonics)
     return _trajectory(robot, t, design.states(*fine), sample, perf_counter() - began)
 
 
-def _joints(robot: Robot) -> list[Coordinate]:
+def _moved(robot: Robot) -> list[Coordinate]:
+    """The joints that a motion is designed for: with closed loops those with actuators."""
     joints = [c for c in robot.coordinates if c.kind == "joint"]
+    return [c for c in joints if c.name in robot.actuators] if robot.functions.is_constrained else joints
+
+
+def _joints(robot: Robot) -> list[Coordinate]:
+    joints = _moved(robot)
+    if robot.functions.is_constrained and (
+        robot.nu != robot.nv or any(c.kind in MODAL for c in robot.coordinates)
+    ):
+        robot.functions.refuse("excite by cylinders, or of links that bend,")
     if robot.nu != robot.nv or any(c.kind in ("base", "hub", "platform", "motor") for c in robot.coordinates):
         raise UnsupportedError(
             f"{robot.name} does not stand on a fixed base, or is driven by legs: not designed for"
@@ -194,6 +206,7 @@ class _Design:
     """What a motion is judged by."""
 
     robot: Robot
+    model: LinearModel
     joints: list[Coordinate]
     limits: Limits
     base: BaseParameters
@@ -202,10 +215,13 @@ class _Design:
 
     def value(self, x: np.ndarray) -> float:
         """The criterion, less is better; more where limits are passed."""
-        q, v, a, tau = self.states(*self.series.motion(x))
-        names = [p.name for p in self.robot.parameters]
+        try:
+            q, v, a, tau = self.states(*self.series.motion(x))
+        except ConvergenceError:
+            return np.inf  # the loops do not close all along the motion
+        names = [p.name for p in self.model.parameters]
         columns = [names.index(self.base.parameters[i].name) for i in self.base.leading]
-        W = self.robot.regressor(q, v, a).Y[..., columns]
+        W = self.model.regressor(q, v, a).Y[..., columns]
         size = np.sqrt(np.mean(tau**2, axis=0))
         W = (W / np.where(size > 0.0, size, 1.0)[:, None]).reshape(-1, len(columns))
         singular = np.linalg.svd(W, compute_uv=False)
@@ -217,12 +233,30 @@ class _Design:
         return found + PENALTY * self.excess(q, v, a, tau)
 
     def states(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> States:
-        """q, v, a (m, nv) of all coordinates, and efforts, of a motion of the joints (m, n)."""
+        """q (m, nq), v, a (m, nv) of all coordinates, and efforts, of a motion of the joints (m, n);
+        ConvergenceError where loops do not close."""
+        if self.robot.functions.is_constrained:
+            return self._closed(q, v, a)
         q, v, a = (self._spread(part) for part in (q, v, a))
         others = [c.v_index for c in self.robot.coordinates if c.kind != "joint"]
         if others:
             q[:, others] = self._bent(q, v, a, others)
         return q, v, a, self.robot.inverse_dynamics(q, v, a)
+
+    def _closed(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> States:
+        """`states` on the loops of a robot."""
+        robot, names = self.robot, [c.name for c in self.joints]
+        at, driven = [c.q_index for c in self.joints], [c.v_index for c in self.joints]
+        poses, speeds = np.empty((len(q), robot.nq)), np.empty((len(q), robot.nv))
+        near = robot.neutral()
+        for i in range(len(q)):
+            near[at] = q[i]
+            near = poses[i] = robot.functions.closed(near, names)
+            N = robot.functions.motions(near)
+            speeds[i] = N @ np.linalg.solve(N[driven], v[i])
+        asked = dict(zip(names, a.T, strict=True))
+        found = robot.forward_dynamics(poses, speeds, prescribed=asked)
+        return poses, speeds, found, robot.inverse_dynamics(poses, speeds, found)
 
     def _spread(self, part: np.ndarray) -> np.ndarray:
         """Rows of all coordinates (m, nv) from those of joints, others zero."""
@@ -236,6 +270,13 @@ class _Design:
         still = np.zeros(self.robot.nv)
         dq, _, _ = self.robot.inverse_dynamics_derivatives(self.robot.neutral(), still, still)
         return -np.linalg.solve(dq[np.ix_(others, others)], force.T).T
+
+    def keeps_limits(self, motion: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
+        """Whether a motion of the joints passes no limit of efforts and deflections, and loops close."""
+        try:
+            return self.excess(*self.states(*motion)) == 0.0
+        except ConvergenceError:
+            return False
 
     def excess(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> float:
         """By how much efforts and deflections pass their limits, as shares of these, together."""
@@ -285,11 +326,12 @@ def _within(
             share * design.limits.acceleration, design.limits.effort, design.limits.deflection,
         )  # fmt: skip
         fine = _series(t, duration, harmonics, limits).motion(x)
-        if design.excess(*design.states(*fine)) == 0.0:
+        if design.keeps_limits(fine):
             return fine
+    closes = " where its loops close" if design.robot.functions.is_constrained else ""
     raise StateError(
-        "no motion keeps the limits of efforts and deflections: its weight alone may pass them; narrow the "
-        "limits of positions"
+        f"no motion keeps the limits of efforts and deflections{closes}: its weight alone may pass them; "
+        "narrow the limits of positions"
     )
 
 
@@ -315,7 +357,7 @@ def write_joint_trajectory(trajectory: Trajectory, path: str | PathLike[str]) ->
     import yaml
 
     robot = trajectory.robot
-    names = [c.name for c in robot.coordinates if c.kind == "joint"] if robot else list(trajectory.q_names)
+    names = list(trajectory.q_names) if robot is None else [c.name for c in _moved(robot)]
     q = np.column_stack([trajectory[name] for name in names])
     v = np.column_stack([trajectory[name, "velocity"] for name in names])
     # JSON writes characters beyond 16 bits as two halves, which YAML does not put together

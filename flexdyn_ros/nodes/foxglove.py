@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from rcl_interfaces.msg import IntegerRange, ParameterDescriptor
 from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
@@ -59,7 +60,12 @@ class FoxgloveServer(Node, ServerListener):
         self._now: int | None = None
         self._nodes: tuple[str, ...] = ()
         self._clients_of: dict[tuple[str, Any], Any] = {}
-        port = self.declare_parameter("foxglove_port", PORT).value
+        about = ParameterDescriptor(
+            description="TCP port at 127.0.0.1; 0: a free one, which the log tells",
+            read_only=True,
+            integer_range=[IntegerRange(from_value=0, to_value=65535, step=1)],
+        )
+        port = self.declare_parameter("foxglove_port", PORT, about).value
         try:
             self._server = foxglove.start_server(
                 name="flexdyn_ros",

@@ -1,26 +1,42 @@
-"""`hydraulic_actuators`: servo-hydraulic legs; leg states and commands in, forces and pressures out."""
+"""`hydraulic_actuators`: cylinders of any robot; their lengths and commands in, forces and pressures out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from math import inf
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
-from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState
+from flexdyn_ros.errors import FlexdynError, UnknownNameError, UnsupportedError
+from flexdyn_ros.loading import from_description
+from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import Cylinders, Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import STATE
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_STATE
+from flexdyn_ros.multibody.elements.cylinder.slopes import columns_of, line_columns_of
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
-from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
+from flexdyn_ros.nodes.ros.oil_faults import OilFaults
 from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits, disagreement, pace_word, ranges_of
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.live.hydraulic_policy import (
+    Actuation,
+    Limits,
+    disagreement,
+    oil_remarks,
+    pace_word,
+    ranges_of,
+)
 from flexdyn_ros.simulation.live.message_fields import doubles
 
 
@@ -31,6 +47,8 @@ def hydraulic_health(
     lockstep, WARN for what is stale or refused, and where leg states are waited for (`silence`)."""
     counters = actuation.counters
     conditions = actuation.conditions()
+    if actuation.cylinders is not None and not actuation.fault:
+        conditions += tuple(oil_remarks(actuation.cylinders, actuation.cylinders.oil_settings()))
     if silence:
         conditions = (*conditions, silence)
     level, message = OK, "running"
@@ -46,27 +64,62 @@ def hydraulic_health(
     return status(level, f"{node}: legs", message, values)
 
 
+def _names(
+    hydraulics: Hydraulics, columns: Sequence[tuple[int, int]], lines: Sequence[tuple[int, int]]
+) -> list[str]:
+    """Of the states of cylinders and supplies, as `Robot.element_states` has them."""
+    model = hydraulics.model
+    return [f"{model.names[i]}/{STATE[column]}" for i, column in columns] + [
+        f"{model.supplies[k]}/{SUPPLY_STATE[column]}" for k, column in lines
+    ]
+
+
+def part_of(robot: Robot, names: Sequence[str]) -> Hydraulics:
+    """The cylinders of these names, all without any.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such cylinder, or its supply feeds another.
+    """
+    known = robot.hydraulics.names
+    unknown = [name for name in names if name not in known]
+    others = [name for name in known if name not in names] if names else []
+    try:
+        if unknown:
+            raise UnknownNameError("cylinder with <hydraulics>", unknown[0], known)
+        part = from_description(without_oil(robot.description, others)) if others else robot
+    except FlexdynError as error:
+        raise ParameterError(f"parameter cylinders: {error}") from None
+    found: Hydraulics = part.hydraulics
+    return found
+
+
 class HydraulicActuators(ManagedNode):
     """Ticks by a timer, or in lockstep with the leg states; `Actuation` decides what is done."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("hydraulic_actuators", **options)
         self._settings = declare(self, HydraulicActuatorsParameters)
+        self._faults: OilFaults | None = None
+        self.add_on_set_parameters_callback(self._on_parameters)
 
     # ---- life cycle ----
 
     def setup(self) -> None:
         settings = self._settings
-        description = load_robot(self, settings).description
-        hydraulics = Hydraulics.of(description)
-        if hydraulics is None:
-            raise UnsupportedError(f"robot '{description.name}' has no platform with <hydraulics>")
+        robot = load_robot(self, settings)
+        if robot.hydraulics is None:
+            raise UnsupportedError(f"robot '{robot.name}' has no platform with <hydraulics>, nor cylinders")
+        hydraulics = part_of(robot, settings.cylinders)
         limits = Limits(
             settings.rate_hz, settings.command_timeout, settings.state_timeout,
             settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,
         )  # fmt: skip
         self._actuation = Actuation(hydraulics, ranges_of(hydraulics, settings.max_velocity), limits)
-        self._warm_up(hydraulics)
+        rest = self._warm_up(hydraulics)
+        self._faults = OilFaults(self, lambda: self._actuation.cylinders or rest)
+        self._actuation.begin = self._faults.apply
         n = len(hydraulics.names)
         self._force = JointState(name=list(hydraulics.names), position=[0.0] * n, velocity=[0.0] * n)
         self._state = HydraulicState(names=list(hydraulics.names))
@@ -76,6 +129,10 @@ class HydraulicActuators(ManagedNode):
         self._silence = self.watch_input("leg states", waits)
         self._reported: tuple[str, ...] = ()
         self._disagreement = ""
+        columns = columns_of(hydraulics.model.parameters), line_columns_of(hydraulics.model.supply_parameters)
+        self._columns = tuple(np.array(list(zip(*found)) or [(), ()], dtype=int) for found in columns)
+        self._elements = ElementStates(robot=robot.name, names=_names(hydraulics, *columns))
+        self._elements_out = self.advertise("~/element_states")
         self._force_out = self.advertise("~/leg_force")
         self._state_out = self.advertise("~/hydraulic_state")
         self.subscribe("~/leg_state", self._on_leg_state)
@@ -85,13 +142,22 @@ class HydraulicActuators(ManagedNode):
         if not settings.lockstep:
             self.repeat(1.0 / settings.rate_hz, self._on_timer, wall=False)
         self.report_by(self._health)
-        self.get_logger().info(f"ready: {n} legs of {description.name} at {settings.rate_hz:g} Hz")
+        self.get_logger().info(f"ready: {n} cylinders of {robot.name} at {settings.rate_hz:g} Hz")
 
     @staticmethod
-    def _warm_up(hydraulics: Hydraulics) -> None:
-        home = hydraulics.model.home
-        state = hydraulics.initial(np.zeros_like(home))
-        hydraulics.step(state, home, np.zeros_like(home), np.zeros_like(home), 1e-3, mode="force")
+    def _warm_up(hydraulics: Hydraulics) -> Cylinders:
+        """Cylinders that have ticked once."""
+        home = hydraulics.model.home.copy()
+        rest = np.zeros_like(home)
+        cylinders = Cylinders(hydraulics, hydraulics.initial(rest))
+        cylinders.tick(home, rest, rest, 1e-3, force=True)
+        return cylinders
+
+    def _on_parameters(self, changes: list[Any]) -> SetParametersResult:
+        """Faults of oil may change while the node runs."""
+        if self._faults is None:
+            return SetParametersResult(successful=True)
+        return self._faults.change(changes)
 
     # ---- inputs ----
 
@@ -202,6 +268,11 @@ class HydraulicActuators(ManagedNode):
         fill_hydraulic_state(self._state, cylinders)
         self._state.header.stamp = stamp
         self._state_out.publish(self._state)
+        self._elements.header.stamp = stamp
+        of_cylinders, of_lines = self._columns
+        rows, lines = cylinders.rows[tuple(of_cylinders)], cylinders.lines[tuple(of_lines)]
+        self._elements.values = doubles(np.concatenate([rows, lines]))
+        self._elements_out.publish(self._elements)
 
     def _tell_changes(self) -> None:
         """Log every change of condition once."""

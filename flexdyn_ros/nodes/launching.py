@@ -68,22 +68,55 @@ def check_packages(who: str, packages: Sequence[str]) -> None:
         raise RuntimeError(f"{who} needs {', '.join(missing)}, not installed here: apt install {debian}")
 
 
+def node_arguments(file: str, of: str = "all nodes", robot: str = "seven_joint_arm") -> list[object]:
+    """Arguments `robot`, `xacro_arguments`, `namespace`, `params_file` and `log_level`.
+
+    Parameters
+    ----------
+    file : str
+        Name of the default parameter file in share/flexdyn_ros/config.
+    of : str
+        Nodes that the launch file starts, as the help text names them.
+    robot : str
+        Name of the default robot.
+    """
+    from launch.substitutions import PathJoinSubstitution
+    from launch_ros.substitutions import FindPackageShare
+
+    parameters = PathJoinSubstitution([FindPackageShare("flexdyn_ros"), "config", file])
+    source = "Robot: name of a shipped one, path or package:// URI of a URDF or xacro file."
+    return [
+        argument("robot", robot, source),
+        argument(
+            "xacro_arguments", "['']", "Arguments of a xacro file, as \"['length:=0.8', 'side:=left']\"."
+        ),
+        argument("namespace", "", f"Namespace of {of}."),
+        argument("params_file", parameters, f"YAML file with the parameters of {of}."),
+        argument("log_level", "info", f"Log level of {of}: debug, info, warn, error or fatal."),
+    ]
+
+
+def clock_argument(does: str = "The simulator publishes /clock") -> Any:
+    """Argument `use_clock`."""
+    return argument("use_clock", "true", f"{does}; of several robots only one may.", ["true", "false"])
+
+
+def prefix_argument() -> Any:
+    """Argument `frame_prefix`."""
+    return argument("frame_prefix", "", "Prefix of the names of the robot's frames, as left/.")
+
+
 def clock_and_frames() -> tuple[list[object], dict[str, object], dict[str, object]]:
     """Arguments `use_sim_time`, `use_clock` and `frame_prefix`; what the two first mean as parameters of the
     simulator, and the third as one of all nodes that name frames."""
     from launch.substitutions import AndSubstitution, LaunchConfiguration, NotSubstitution
     from launch_ros.parameter_descriptions import ParameterValue
 
-    either = ["true", "false"]
+    takes = "Nodes take their time from /clock, except for a simulator that publishes it."
     arguments = [
-        argument(
-            "use_sim_time",
-            "true",
-            "nodes take their time from /clock, but for the simulator that makes it",
-            either,
-        ),
-        argument("use_clock", "true", "the simulator publishes /clock: of several robots one alone", either),
-        argument("frame_prefix", "", "put before the names of the robot's frames, as in left/"),
+        argument("use_sim_time", "true", takes, ["true", "false"]),
+        clock_argument(),
+        prefix_argument(),
     ]
     makes, takes = LaunchConfiguration("use_clock"), LaunchConfiguration("use_sim_time")
     # a simulator that makes no clock may follow that of another one
@@ -113,9 +146,9 @@ def rviz_configuration(description: RobotDescription) -> Path:
 
 def rviz_arguments() -> list[object]:
     """`rviz` and `rviz_config_file`."""
-    file = "configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz"
+    file = "Configuration of rviz2; empty: that for robots of this type in share/flexdyn_ros/rviz."
     return [
-        argument("rviz", "false", "start rviz", ["true", "false"], needs=["rviz2"]),
+        argument("rviz", "false", "Start rviz2.", ["true", "false"], needs=["rviz2"]),
         argument("rviz_config_file", "", file),
     ]
 

@@ -7,8 +7,10 @@ from functools import partial
 import numpy as np
 
 from flexdyn_ros.control.feedback import pd
+from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
+from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
 from flexdyn_ros.nodes.ros.managed import executable
@@ -18,7 +20,12 @@ from flexdyn_ros.robot.verbs import Robot
 
 class PdLaw(Law):
     """`control.pd` with gains about the configuration at which motion begins; or, where the robot's servos
-    close the loop, the reference with the efforts that hold it."""
+    close the loop, the reference with the efforts that hold it.
+
+    Joints without an actuator that loops move need not be measured: they follow from the others.
+    """
+
+    takes_loops = True
 
     def __init__(
         self, node: JointController, robot: Robot, joints: tuple[str, ...], settings: PdControllerParameters
@@ -55,7 +62,17 @@ class PdLaw(Law):
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         self._wanted = reference(t)
-        send(self._targets() if self.by_servos else Output(self._law(t, q, v)), self._wanted)
+        try:
+            output = self._targets() if self.by_servos else Output(self._law(t, q, v))
+        except ConvergenceError as error:
+            self._log.warning(f"no command at the reference: {error}", throttle_duration_sec=1.0)
+            return
+        send(output, self._wanted)
+
+    def shaper(self, q: np.ndarray) -> Shaper | None:
+        """None; ConvergenceError where the robot cannot be held at q (nq,)."""
+        self._shape(q)
+        return None
 
     def _targets(self) -> Output:
         """The reference for the robot's servos."""

@@ -85,12 +85,15 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
         Topic("in", "~/pressure_commands", "std_msgs/Float64MultiArray", COMMANDS),
         Topic("in", "~/platform_trajectory", "trajectory_msgs/MultiDOFJointTrajectory", COMMANDS),
         Topic("in", "~/hydraulic_command", "flexdyn_interfaces/HydraulicCommand", COMMANDS),
+        Topic("in", "hydraulic_actuators/hydraulic_state", "flexdyn_interfaces/HydraulicState", COMMANDS),
+        Topic("in", "hydraulic_actuators/element_states", "flexdyn_interfaces/ElementStates", COMMANDS),
     ),
     "hydraulic_actuators": (
         Topic("in", "~/leg_state", "sensor_msgs/JointState", NEWEST),
         Topic("in", "~/command", "flexdyn_interfaces/HydraulicCommand", NEWEST),
         Topic("out", "~/leg_force", "sensor_msgs/JointState", LAST),
         Topic("out", "~/hydraulic_state", "flexdyn_interfaces/HydraulicState", LAST),
+        Topic("out", "~/element_states", "flexdyn_interfaces/ElementStates", LAST),
         _DIAGNOSTICS,
     ),
     "state_publisher": (

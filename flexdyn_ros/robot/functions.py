@@ -228,6 +228,11 @@ class FamilyFunctions(ABC):
         of that."""
         return np.linalg.inv(self.robot.mass_matrix(q))
 
+    def motions(self, q: np.ndarray) -> np.ndarray:
+        """Columns (nv, k), orthonormal, of the velocities that what constrains the robot leaves at one q
+        (nq,)."""
+        return np.eye(self.robot.nv)
+
     def efforts_for(
         self,
         q: np.ndarray,

@@ -82,7 +82,7 @@ class RobotInterface(Protocol):
         *,
         lock: str | Sequence[str] = (),
         states: Mapping[str, float] | np.ndarray | None = None,
-        commands: Mapping[str, float] | np.ndarray | None = None,
+        commands: None = None,
     ) -> Linearization: ...
     def neutral(self) -> np.ndarray: ...
     def modes(

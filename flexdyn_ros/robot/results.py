@@ -57,23 +57,13 @@ class Linearization(NamedTuple):
         return ()
 
 
-class LinearizationWithStates(Linearization):
+class LinearizationWithStates(NamedTuple):
     """x = (dq, dv, states of elements): A (..., 2 m + ns, 2 m + ns), B (..., 2 m + ns, nu); columns of B of
-    cylinders on oil are by the openings of their valves."""
+    cylinders on oil are by the openings of their valves; state_names (ns,) are those of these states."""
 
-    _names: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, A: np.ndarray, B: np.ndarray, names: tuple[str, ...]) -> LinearizationWithStates:
-        """With the names of the states."""
-        found = cls(A, B)
-        found._names = names
-        return found
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Names of the states of elements (ns,)."""
-        return self._names
+    A: np.ndarray
+    B: np.ndarray
+    state_names: tuple[str, ...]
 
 
 class Modes(NamedTuple):

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import isinf, prod
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
@@ -54,6 +54,7 @@ from flexdyn_ros.robot.results import (
     Equilibrium,
     ForwardDerivatives,
     Linearization,
+    LinearizationWithStates,
     Loads,
     Modes,
 )
@@ -682,6 +683,32 @@ class Robot:
 
     # ---- what follows from the others ----
 
+    @overload
+    def linearize(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+        *,
+        lock: Sequence[str] | str = (),
+        states: Mapping[str, float] | np.ndarray | None = None,
+        commands: None = None,
+    ) -> Linearization: ...
+
+    @overload
+    def linearize(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, object] | None = None,
+        *,
+        lock: Sequence[str] | str = (),
+        states: Mapping[str, float] | np.ndarray | None = None,
+        commands: Mapping[str, float] | np.ndarray,
+    ) -> LinearizationWithStates: ...
+
     def linearize(
         self,
         q: np.ndarray,
@@ -692,7 +719,7 @@ class Robot:
         lock: Sequence[str] | str = (),
         states: Mapping[str, float] | np.ndarray | None = None,
         commands: Mapping[str, float] | np.ndarray | None = None,
-    ) -> Linearization:
+    ) -> Linearization | LinearizationWithStates:
         """A (..., 2 m, 2 m), B (..., 2 m, nu) of x' = A x + B dtau, x = (dq in R^m, dv), about the motion at
         (q, v); m = nv - number locked.
 
@@ -712,7 +739,8 @@ class Robot:
             These keep the velocity that they have in v, by whatever effort that takes, and have no part in x.
         commands : mapping from CYLINDER/valve to an opening -1..1, or (n,) array, optional
             Valves of cylinders on oil, those left out shut: x is then (dq, dv, pressures and spools), whose
-            names are `state_names` of the result; columns of B of these cylinders are by their openings.
+            names are a third field of the result, `state_names`; columns of B of these cylinders are by their
+            openings.
         states : mapping from names, or (ns,) array, optional
             Only with commands. Default: pressures at rest that exert the forces in tau, without tau those
             that hold the robot; spools where the openings are.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from machines import Q, V, four_bar
 
 import flexdyn_ros
 from flexdyn_ros.bridges import jax_functions
@@ -116,3 +117,35 @@ def test_single_precision_stays_single():
 def test_a_frame_that_is_none_is_refused():
     with pytest.raises(UnknownNameError, match="tip"):
         jax_functions(flexdyn_ros.load("soft_arm"), "tp")
+
+
+def test_gradients_of_a_closed_mechanism():
+    """Of accelerations in all coordinates; of efforts along the motion that the loop leaves."""
+    robot = four_bar()
+    functions, tau = jax_functions(robot), np.array([3.0, 0.0, 0.0])
+    q, v = robot.project(Q, V)
+    a = robot.forward_dynamics(q, v, tau)
+    slopes = jax.jacrev(functions.forward_dynamics, argnums=(0, 1, 2))(q, v, tau)
+    for k, found in enumerate(slopes):
+        for i, direction in enumerate(np.eye(3)):
+
+            def moved(x, k=k):
+                given = [q, v, tau]
+                given[k] = x
+                return robot.forward_dynamics(*given)
+
+            # no further from the loops than they may be open
+            expected = slope(moved, (q, v, tau)[k], direction, step=1e-7)
+            assert np.abs(found[:, i] - expected).max() <= 1e-6 * np.abs(found).max()
+
+    def along(s):
+        there = robot.assemble(q + s * np.array([1.0, 0.0, 0.0]), lock=("crank_joint",))
+        N = robot.functions.motions(there)[:, 0]
+        speed = N * (v[0] / N[0])
+        return there, speed, robot.forward_dynamics(there, speed, prescribed={"crank_joint": a[0]})
+
+    ways = [slope(lambda s, k=k: along(s)[k], 0.0, 1.0) for k in range(3)]
+    pulled = jax.jacrev(functions.inverse_dynamics, argnums=(0, 1, 2))(q, v, a)
+    found = sum(one @ way for one, way in zip(pulled, ways, strict=True))
+    expected = slope(lambda s: robot.inverse_dynamics(*along(s)), 0.0, 1.0)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())

@@ -261,3 +261,9 @@ def test_every_attribute_of_the_schema_has_a_field(tag: str) -> None:
     rule = schema.scope_of(tag).child(tag)
     names = {"road_class" if attribute.name == "class" else attribute.name for attribute in rule.settings}
     assert names <= {field.name for field in fields(RECORDS[tag])}
+
+
+def test_sound_is_as_fast_in_each_metal_of_the_table():
+    """Bar waves in steel, aluminium and titanium run at sqrt(E / density) = 5.1 km/s (Kaye and Laby)."""
+    for name, material in links.MATERIALS.items():
+        assert (material["E"] / material["density"]) ** 0.5 == pytest.approx(5.1e3, rel=0.02), name

@@ -10,6 +10,7 @@ from flexdyn_ros.identification import (
     Measurement,
     base_parameters,
     cross_validation,
+    excite,
     fit_linear,
     predicted_efforts,
 )
@@ -125,3 +126,38 @@ def test_what_is_refused():
     open_by = dict(data.columns) | {"rocker_joint": data["rocker_joint"] + 0.1}
     with pytest.raises(StateError, match=r"leave the loops of 'four_bar' open by 0\.0.* at most 0\.01"):
         fit_linear(robot, Measurement.of(data.t, open_by))
+
+
+def test_exciting_motions_stay_on_the_loops_and_keep_their_limits():
+    """Of the crank alone, whose motion begins and ends at rest; efforts are those of the equations."""
+    robot = four_bar()
+    limits = {"position": (-2.0, 0.0), "velocity": 3.0, "acceleration": 12.0}
+    designed = [excite(robot, 3.0, limits, harmonics=2, sample=0.1, evaluations=n, seed=1) for n in (1, 6)]
+    for motion in designed:
+        crank = robot.q_names.index("crank_joint")
+        assert max(np.abs(robot.loop_residual(q)).max() for q in motion.q) <= 1e-10
+        assert (motion.q[:, crank] >= -2.0).all()
+        assert (motion.q[:, crank] <= 0.0).all()
+        assert np.abs(motion.v[:, crank]).max() <= 3.0 + 1e-9
+        np.testing.assert_allclose(motion.v[[0, -1]], 0.0, atol=1e-9)
+        np.testing.assert_allclose(motion.q[0], motion.q[-1], atol=1e-9)
+        # speeds of all joints are those of their positions
+        slopes = np.gradient(motion.q, motion.t, axis=0)[2:-2]
+        assert np.abs(slopes - motion.v[2:-2]).max() <= 0.1 * np.abs(motion.v).max()
+        driven = np.array(robot.effort_names) == "crank_joint"
+        assert not motion.tau[:, ~driven].any()
+        assert motion.tau[:, driven].any()
+    base, model = base_parameters(robot), linear_model(robot)
+
+    def told(motion):
+        a = robot.forward_dynamics(motion.q, motion.v, motion.tau)
+        Y = model.regressor(motion.q, motion.v, a).Y[:, robot.effort_names.index("crank_joint"), base.leading]
+        return np.linalg.slogdet(Y.T @ Y)[1]
+
+    assert told(designed[1]) > told(designed[0])
+
+
+def test_motions_at_which_no_loop_closes_are_not_taken():
+    rocker = four_bar(more='<actuation active="rocker_joint"/>')
+    with pytest.raises(StateError, match="no motion keeps the limits"):
+        excite(rocker, 3.0, {"position": (1.0, 1.5)}, harmonics=2, sample=0.2, evaluations=2)

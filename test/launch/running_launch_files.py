@@ -26,6 +26,11 @@ CASES = {
         {"robot": "stewart_1t", "hydraulics": "external"},
         ("simulator", "dynamics_server", "hydraulic_actuators", "state_publisher"),
     ),
+    "boom": (
+        "platform",
+        {"robot": "boom", "hydraulics": "external"},
+        ("simulator", "dynamics_server", "hydraulic_actuators", "state_publisher"),
+    ),
     "simulator": ("simulator", {"robot": "flexible_two_link", "start_paused": "true"}, ("simulator",)),
     "server": ("server", {"robot": "soft_arm_3"}, ("dynamics_server",)),
     "pd_controller": (

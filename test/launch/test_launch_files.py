@@ -60,7 +60,8 @@ def test_parameters_that_are_set_are_declared(description):
 def test_every_argument_that_is_used_is_declared_with_description_and_default(description):
     declared = {}
     for argument in of_kind(description, "DeclareLaunchArgument"):
-        assert argument.kwargs.get("description"), argument
+        text = argument.kwargs.get("description", "")
+        assert re.fullmatch(r"[A-Z][^\n]{8,120}\.", text), f"{argument.args[0]}: {text!r}"
         assert argument.kwargs.get("default_value") is not None, argument
         declared[argument.args[0]] = argument.kwargs["default_value"]
         choices = argument.kwargs.get("choices")

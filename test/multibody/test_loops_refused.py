@@ -7,7 +7,7 @@ import pytest
 from machines import four_bar, four_bar_urdf
 
 import flexdyn_ros
-from flexdyn_ros import bridges, control, export, identification
+from flexdyn_ros import control, export, identification
 from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
@@ -36,21 +36,14 @@ CLOSED = {
 _STATE = (machines.Q, np.zeros(3))
 USES = {
     "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
-    "modes of steady rotation": lambda r: r.modes(machines.Q, v=np.zeros(3)),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
-    "commands of valves": lambda r: r.linearize(*_STATE, commands={}),
     "inverse dynamics in C": lambda r: export.c(r, "nowhere", ["inverse_dynamics"]),
     "inverse dynamics in CasADi": lambda r: export.casadi(r, "inverse_dynamics"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
     "specialized": export.specialized,
-    "JAX": bridges.jax_functions,
     "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
-    "closed_loop_modes": lambda r: control.closed_loop_modes(r, machines.Q, 1.0, 1.0),
-    "sampled_growth": lambda r: control.sampled_growth(r, machines.Q, 1.0, 1.0, 1e-3),
-    "joint_inertia": lambda r: control.joint_inertia(r, machines.Q),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
-    "excite": lambda r: identification.excite(r, 1.0),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
     "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }
@@ -176,14 +169,3 @@ def test_other_kinds_of_robots_refuse_loops(name):
         match=r"a <loop> (in a robot of kind|beside (the method floating_frame|a <platform>))",
     ):
         flexdyn_ros.load(text.replace("</robot>", loop))
-
-
-def test_wheels_refuse_loops_with_every_method():
-    text = flexdyn_ros.load("mobile_arm").description.text
-    loop = '<flexdyn><loop name="l" type="spherical" base="world" end="base"/></flexdyn></robot>'
-    end = flexdyn_ros.load("mobile_arm").description.links[-1].name
-    with pytest.raises(DescriptionError, match="a <loop> on wheels is not possible yet"):
-        flexdyn_ros.load(
-            text.replace("</robot>", loop.replace('end="base"', f'end="{end}"')),
-            options={"formulation.method": "articulated"},
-        )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from oil_robots import HANGING, hanging
-from scipy.linalg import expm
+from scipy.linalg import expm, null_space
 
 import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
@@ -41,7 +41,7 @@ def test_small_motions_are_those_of_runs(text, openings):
     q, v, z = settle.q[-1], settle.v[-1], settle.states[-1]
     found = robot.linearize(q, v, states=z, commands=openings)
     assert found.state_names == tuple(state.name for state in robot.element_states)
-    A, B = found
+    A, B, _ = found
     nv, ns, T = robot.nv, z.size, 2e-4
     # x(T) - what it is undisturbed = expm(A T) dx + int expm(A s) ds B du
     n = 2 * nv + ns
@@ -84,7 +84,7 @@ def test_slopes_are_those_of_the_equations_where_the_robot_moves(text):
     q, v = robot.neutral(), 0.2 * rng.standard_normal(robot.nv)
     z = robot.rest_states(q) + np.array([0.05 * (s.unit == "-") for s in robot.element_states])
     u = np.full(at.size, 0.2)
-    A, B = robot.linearize(q, v, states=z, commands=u)
+    A, B, _ = robot.linearize(q, v, states=z, commands=u)
 
     def slope(v, q, z, u):
         length, rate = (x[at] for x in robot.functions.effort_motion(q, v))
@@ -149,7 +149,8 @@ def test_batches_and_locks():
     robot = flexdyn_ros.load(PUMPED)
     q = np.array([[0.0, 0.0], [0.05, -0.02]])
     v = np.array([[0.1, 0.0], [0.0, -0.1]])
-    A, B = robot.linearize(q, v, commands={"lift/valve": 0.1})
+    A, B, names = robot.linearize(q, v, commands={"lift/valve": 0.1})
+    assert names == robot.linearize(q[0], v[0], commands={}).state_names
     assert A.shape == (2, 12, 12)
     assert B.shape == (2, 12, robot.nu)
     for k in range(2):
@@ -177,3 +178,36 @@ def test_what_it_refuses():
     slow = flexdyn_ros.load(hanging(valve='time_constant="0.01" slew_rate="20"'))
     with pytest.raises(UnsupportedError, match="slew_rate of the valve of cylinder 'lift' is 20"):
         slow.linearize(q, v, commands={})
+
+
+def test_a_closed_mechanism_moves_as_its_linear_equations_say():
+    """Pressures, openings and moves along the loops of `excavator`, about its rest behind shut valves."""
+    robot, T = flexdyn_ros.load("excavator"), 2e-3
+    names = [f"{name}/valve" for name in robot.hydraulics.names]
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    z = robot.rest_states(q)
+    A, B, states = robot.linearize(q, v, commands={})
+    assert states == tuple(state.name for state in robot.element_states)
+    n, nv = len(A), robot.nv
+    at = [robot.effort_names.index(name) for name in robot.hydraulics.names]
+    both = np.zeros((n + len(names), n + len(names)))
+    both[:n, :n], both[:n, n:] = A, B[:, at]
+    expected = expm(both * T)[:n]
+    along = null_space(robot.loop_jacobian(q))
+
+    def ended(x, openings):
+        place = robot.integrate(q, x[:nv], 1.0)
+        given = {"q0": place, "v0": x[nv : 2 * nv], "states0": z + x[2 * nv :], "rtol": 1e-12, "atol": 1e-14}
+        run = flexdyn_ros.simulate(robot, T, control=dict(zip(names, openings, strict=True)), **given)
+        return np.concatenate([robot.difference(q, run.q[-1]), run.v[-1], run.states[-1] - z])
+
+    moves = [np.concatenate([1e-6 * way, np.zeros(n - nv + 3)]) for way in along.T]
+    moves += [np.concatenate([np.zeros(nv), 1e-5 * way, np.zeros(n - 2 * nv + 3)]) for way in along.T]
+    moves += [2e3 * np.eye(n + 3)[2 * nv + k] for k, x in enumerate(states) if "pressure_" in x]
+    moves += [1e-3 * np.eye(n + 3)[n + k] for k in range(3)]
+    for move in moves:
+        found = 0.5 * (ended(move[:n], move[n:]) - ended(-move[:n], -move[n:]))
+        told = expected @ move
+        for part in (slice(nv), slice(nv, 2 * nv), slice(2 * nv, None)):
+            size = np.abs(told[part]).max()
+            assert np.abs(found - told)[part].max() <= 2e-3 * size + 1e-12, (move, part)

@@ -12,7 +12,8 @@ from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 
 SEEDS = range(12)
 EVERY = pytest.mark.parametrize(
-    ("family", "seed"), [(family, seed) for family in ("rigid", "flexible", "elastic") for seed in SEEDS]
+    ("family", "seed"),
+    [(family, seed) for family in ("rigid", "flexible", "elastic", "wheeled") for seed in SEEDS],
 )
 
 
@@ -48,8 +49,9 @@ def test_accelerations_power_and_steps(family, seed):
     missing = robot.mass_matrix(q) @ a + robot.bias_forces(q, v) - robot.actuation_matrix(q) @ tau
     lam = np.linalg.lstsq(J.T, missing, rcond=1e-12)[0]
     assert np.abs(missing - J.T @ lam).max() <= 1e-8 * max(1.0, np.abs(missing).max())
-    # energy: d(T + V)/dt = tau B v - dissipation; the loops do no work
-    power = v @ robot.actuation_matrix(q) @ tau - v @ robot.bias_terms(q, v).damping
+    # energy: d(T + V)/dt = tau B v - dissipation, of suspensions too; the loops do no work
+    terms, still = robot.bias_terms(q, v), robot.bias_terms(q, 0.0 * v)
+    power = v @ robot.actuation_matrix(q) @ tau - v @ (terms.damping + terms.external - still.external)
     h = 1e-6
     ends = [robot.energy(robot.integrate(q, s * v + 0.5 * s * s * a, 1.0), v + s * a).total for s in (h, -h)]
     scale = max(1.0, np.abs(v).max() * np.abs(missing).max(), abs(power))

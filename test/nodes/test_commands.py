@@ -166,6 +166,36 @@ def test_nothing_but_nan_is_no_command(buffer, fields):
     assert buffer.stale == ("shoulder", "elbow")
 
 
+def test_joints_that_no_controller_claims_keep_theirs(robot):
+    """Hardware of ros2_control sends a number for each of its interfaces: NaN where nobody writes one."""
+    buffer = CommandBuffer(robot, nan="skip")
+    assert buffer.take_joint_state(command(position=(1.0, 2.0), effort=(NAN, NAN)), 0.0, 0.0)
+    setpoint = buffer.setpoint(0.0, 0.0, Q)
+    assert setpoint.servo_position.tolist() == [True, True, False]
+    assert setpoint.gravity.tolist() == [True, True, False]
+    # the shoulder is taken by an effort controller, the elbow by none
+    assert buffer.take_joint_state(command(position=(NAN, NAN), effort=(3.0, NAN)), 0.05, 0.05)
+    setpoint = buffer.setpoint(0.05, 0.05, Q)
+    assert setpoint.effort.tolist() == [3.0, 0.0, 0.0]
+    assert setpoint.servo_position.tolist() == [False, True, False]
+    assert setpoint.position[1] == 2.0
+    # a joint without a command gets stale, the other does not
+    buffer.take_array(Float64MultiArray(data=[4.0, NAN]), 0.12, 0.12)
+    setpoint = buffer.setpoint(0.12, 0.12, Q)
+    assert setpoint.effort.tolist() == [4.0, 0.0, 0.0]
+    assert buffer.stale == ("elbow",)
+    with pytest.raises(CommandError, match=r"position\[1\] is inf"):
+        buffer.take_joint_state(command(position=(NAN, INF)), 0.12, 0.12)
+
+
+def test_a_joint_with_nothing_but_an_effort_is_refused_where_nan_is_skipped(robot):
+    buffer = CommandBuffer(robot, interface="position", nan="skip")
+    assert buffer.take_joint_state(command(position=(1.0, NAN), effort=(2.0, NAN)), 0.0, 0.0)
+    with pytest.raises(CommandError, match="effort alone"):
+        buffer.take_joint_state(command(position=(1.0, NAN), effort=(NAN, 2.0)), 0.0, 0.0)
+    assert buffer.setpoint(0.0, 0.0, Q).effort.tolist() == [2.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("interface", ["position", "velocity"])
 def test_effort_alone_is_refused_where_the_interface_is_another(robot, interface):
     buffer = CommandBuffer(robot, interface=interface)

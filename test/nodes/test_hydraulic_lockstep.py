@@ -20,7 +20,7 @@ from flexdyn_ros.nodes import HydraulicActuators, ParameterError  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import time_message  # noqa: E402
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force  # noqa: E402
 from flexdyn_ros.simulation import Stepper  # noqa: E402
-from flexdyn_ros.simulation.live.platform_drive import ForceGate, PlatformDrive  # noqa: E402
+from flexdyn_ros.simulation.live.external_drive import ExternalDrive, ForceGate  # noqa: E402
 
 NAMES = [f"leg_{i}" for i in range(1, 7)]
 MILLISECOND = 1_000_000
@@ -195,7 +195,7 @@ def test_leg_states_that_are_another_period_apart_are_refused_with_the_reason(cy
 def test_in_lockstep_a_force_is_held_for_the_steps_of_its_period(robot, rate, steps):
     held = steps_per_force(settings(lockstep_rate_hz=rate))
     assert held == steps
-    drive = PlatformDrive(robot, "external", np.zeros(6), np.zeros(6), steps_per_force=held)
+    drive = ExternalDrive(robot, robot.effort_names, np.zeros(6), steps_per_force=held)
     stepper, beside = (Stepper(robot, 1e-3, "semi_implicit_euler") for _ in range(2))
     sent = []
 

@@ -21,7 +21,7 @@ from flexdyn_ros.nodes import parameters as p  # noqa: E402
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters  # noqa: E402
 from flexdyn_ros.nodes.ros import declaration as d  # noqa: E402
 from flexdyn_ros.nodes.ros.robot_parameters import CONSTRAINTS  # noqa: E402
-from flexdyn_ros.nodes.simulator.parameters import POSITIONS, SimulatorParameters  # noqa: E402
+from flexdyn_ros.nodes.simulator.parameters import POSITIONS, STIFFNESS, SimulatorParameters  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = [
@@ -124,6 +124,12 @@ def test_a_family_is_described_with_the_name_of_the_coordinate(make_node):
     d.declare_family(node, POSITIONS, {"elbow": 0.0})
     about = node.describe_parameter("initial.positions.elbow").description
     assert about == "position of coordinate elbow after start and reset [rad, m]"
+    limits = {name: node.describe_parameter(name).additional_constraints for name in node._parameters}
+    assert limits["initial.positions.elbow"] == "a finite number"
+    node = make_node()
+    d.declare_family(node, STIFFNESS, {"elbow": 0.0})
+    about = node.describe_parameter("servo.stiffness.elbow")
+    assert about.additional_constraints == "a finite number, at least 0"
 
 
 @pytest.mark.parametrize("kind", sorted(p.NODES))

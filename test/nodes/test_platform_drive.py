@@ -10,8 +10,8 @@ from geometry_msgs.msg import Transform  # noqa: E402
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
+from flexdyn_ros.simulation.live.external_drive import ExternalDrive, ForceGate  # noqa: E402
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError  # noqa: E402
-from flexdyn_ros.simulation.live.platform_drive import ForceGate  # noqa: E402
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path  # noqa: E402
 
 NAMES = ("a", "b")
@@ -120,7 +120,10 @@ def simulated(robot, hydraulics):
 
     home = robot.neutral()
     gains = leg_gains(robot, home)
-    drive = PlatformDrive(robot, hydraulics, *gains)
+    if hydraulics == "external":
+        drive = ExternalDrive(robot, robot.effort_names, gains[1])
+    else:
+        drive = PlatformDrive(robot, hydraulics, *gains)
     buffer = CommandBuffer(Legs.of(robot))
     return Simulation(robot, buffer, home, np.zeros(6), *gains, drive, dt=1e-3)
 

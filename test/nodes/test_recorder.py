@@ -17,6 +17,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 pytest.importorskip("mcap")
 
+from decoding import decoded_alone, moving_joints  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
 from pendulums import double_pendulum  # noqa: E402
@@ -75,6 +76,26 @@ def test_what_is_published_is_recorded(number, tmp_path):
     topics = {topic for topic, _ in records(path)}
     assert {"/joint_states", "/simulator/state", "/simulator/energy", "/robot_description"} <= topics
     assert "/clock" not in topics
+
+
+@pytest.mark.parametrize(
+    ("name", "topics"),
+    [
+        ("flexible_two_link", {"/deflections"}),
+        ("mobile_arm", {"/odom", "/tf", "/simulator/wheels"}),
+        ("stewart_1t", {"/leg_states", "/simulator/platform_pose", "/simulator/hydraulic_state"}),
+    ],
+)
+def test_a_recording_of_the_node_is_decoded_by_what_is_in_it(name, topics, tmp_path):
+    path = tmp_path / "run.mcap"
+    given = ("-p", f"description_file:={name}", "-p", f"record_file:={path}")
+    with NodeProcess("simulator", *given, log=tmp_path / "simulator.txt") as node:
+        node.wait_for_text("ready")
+        time.sleep(1.5)
+        assert node.end(signal.SIGINT) == 0
+    found = decoded_alone(path)
+    assert set(found["topics"]) >= topics | {"/simulator/state", "/joint_states"}
+    assert moving_joints(found["urdf"]) == set(found["joints"])
 
 
 def test_a_reset_begins_a_part_of_its_own(tmp_path):

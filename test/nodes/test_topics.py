@@ -41,6 +41,7 @@ NODES_RUN = {
             {"description_file": "canadarm2", "use_clock": True},
             {"description_file": "mobile_arm"},
             {"description_file": "stewart_1t", "hydraulics": "fused"},
+            {"description_file": "stewart_1t", "hydraulics": "external", "record_file": "RECORD"},
             {"robot_description": PRESSED},
         ],
     ),
@@ -135,11 +136,12 @@ def settled(look, node):
 
 
 @pytest.mark.parametrize("kind", NODES_RUN)
-def test_running_nodes_have_the_topics_of_the_table_and_no_others(context, kind):
+def test_running_nodes_have_the_topics_of_the_table_and_no_others(context, kind, tmp_path):
     make, settings = NODES_RUN[kind]
     missing = {(topic.direction, topic.name) for topic in TOPICS[kind]}
     for given in settings:
-        parameters = [Parameter(name, value=value) for name, value in given.items()]
+        values = {k: str(tmp_path / "run.mcap") if v == "RECORD" else v for k, v in given.items()}
+        parameters = [Parameter(name, value=value) for name, value in values.items()]
         node = make(context=context, autostart=False, parameter_overrides=parameters)
         try:
             node.trigger_configure()

@@ -142,8 +142,9 @@ def test_up_moves_a_hydraulic_platform(domain, log):
 
 
 @pytest.mark.slow
-def test_up_starts_cylinders_of_their_own_and_their_time_goes_on_without_commands(domain, log):
-    process = up(log, "stewart_1t", "--no-server", "--namespace", "apart", "--hydraulics", "external")
+@pytest.mark.parametrize("robot", ["stewart_1t", "boom"])
+def test_up_starts_cylinders_of_their_own_and_their_time_goes_on_without_commands(domain, log, robot):
+    process = up(log, robot, "--no-server", "--namespace", "apart", "--hydraulics", "external")
     try:
         with Client("up_external") as client:
             client.listen(Clock, "/clock")

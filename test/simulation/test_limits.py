@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
+from flexdyn_ros.simulation.events import limits_passed
 from flexdyn_ros.simulation.limits import departures, in_words
 
 ARM = """<robot name="arm"><link name="w"/><link name="a"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
@@ -54,3 +55,14 @@ def test_a_run_says_which_coordinates_left_their_limits():
     assert "4 coordinates left their limits: wrist_pitch at 0.028 s, elbow_pitch at" in repr(fallen)
     assert "4 coordinates left their limits" in fallen._repr_html_()
     assert "limits" not in repr(short)
+
+
+def test_a_single_sample_beyond_a_limit_is_told():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    q = robot.neutral()
+    name = next(c.name for c in robot.coordinates if np.isfinite(c.upper))
+    i = robot.index(name)
+    q[robot.coordinates[i].q_index] = robot.coordinates[i].upper + 0.01
+    (event,) = limits_passed(robot, np.array([0.5]), q[None], np.zeros((1, robot.nv)))
+    assert (event.time, event.name) == (0.5, f"limit/{name}/upper")
+    assert limits_passed(robot, np.zeros(0), np.zeros((0, robot.nq)), np.zeros((0, robot.nv))) == []

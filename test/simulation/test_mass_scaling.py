@@ -9,7 +9,7 @@ from mobile_arms import arm, efforts, held
 
 import flexdyn_ros
 from flexdyn_ros.errors import SimulationError, UnknownNameError, UnsupportedError
-from flexdyn_ros.simulation import Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper
 from flexdyn_ros.simulation.steps.stiffness import bound, scaled_masses
 
 START = np.radians([-45.0, 120.0])
@@ -176,3 +176,17 @@ def test_rigid_twins_need_no_mass():
     motion = flexdyn_ros.load("canadarm2", options={"formulation.flexible": False}).motion
     assert motion.modal == ()
     assert (scaled_masses(motion, np.eye(3), 1.0) == 0.0).all()
+
+
+def test_modes_beside_cylinders_are_scaled():
+    robot, ends = flexdyn_ros.load("boom"), []
+    for method in ("scaled_rk4", "rosenbrock"):
+        stepper = Stepper(robot, 2e-3, method)
+        FusedHydraulics(stepper, "valve")
+        assert stepper.advance(300) == 0
+        scaled = [name for name, mass in zip(robot.v_names, stepper.added_mass, strict=True) if mass > 0.0]
+        assert scaled == (["boom_2/bending_z/1", "boom_2/bending_z/2"] if method == "scaled_rk4" else [])
+        ends.append(stepper.q.copy())
+    # swinging behind shut valves
+    assert np.abs(ends[1]).max() > 2e-3
+    assert np.abs(ends[0] - ends[1]).max() < 2e-4

@@ -10,7 +10,7 @@ import flexdyn_ros
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.escaping import mathtext
 from flexdyn_ros.simulation import modal_frequencies, tip_deflections
-from flexdyn_ros.simulation.plots.panels import PANELS, Panel, panels_of
+from flexdyn_ros.simulation.plots.panels import LARGE, PANELS, SMALL, Panel, panels_of
 from flexdyn_ros.simulation.plots.spectra import spectra
 from flexdyn_ros.simulation.plots.style import COLOURS, DASHES
 
@@ -273,3 +273,9 @@ def test_titles_are_no_wider_than_the_figure(run):
     box = figure._suptitle.get_window_extent()
     assert box.x0 >= 0.0
     assert box.x1 <= figure.bbox.width
+
+
+def test_units_of_panels_are_larger_and_smaller_by_their_prefixes():
+    for table, prefix, factor in ((SMALL, "m", 1e3), (LARGE, "k", 1e-3)):
+        for unit, (_, name, shown) in table.items():
+            assert (name, shown) == (prefix + unit, factor)

@@ -61,7 +61,7 @@ class Controller(StrEnum):
 
 
 class Cylinders(StrEnum):
-    """Where the cylinders of a platform are computed."""
+    """Where cylinders that oil drives are computed."""
 
     FUSED = "fused"
     EXTERNAL = "external"
@@ -80,7 +80,7 @@ def up(
         Cylinders | None,
         typer.Option(
             "--hydraulics",
-            help="where the cylinders of a platform are computed: in the simulator's steps (its default), by "
+            help="where cylinders with <hydraulics> are computed: in the simulator's steps (its default), by "
             "the node hydraulic_actuators, which is started as well, or nowhere",
         ),
     ] = None,
@@ -120,12 +120,6 @@ def up(
     description = loaded.description
     if hydraulics is not None and loaded.hydraulics is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
-    if hydraulics is Cylinders.EXTERNAL and not loaded.legs:
-        raise typer.BadParameter(
-            f"external is for platforms; those of '{description.name}' act in the simulator: expected "
-            "fused or none",
-            param_hint="--hydraulics",
-        )
     by_servos = controller is Controller.AUTO and loaded.nu > loaded.nv
     leader = None if by_servos else _controller(controller, description, no_server)
     nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]

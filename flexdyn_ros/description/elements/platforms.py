@@ -81,8 +81,13 @@ class Fluid:
 
 @element("supply", "Pressures, all absolute.")
 class Supply:
-    pressure: float = positive("Pa", "supply")
-    tank_pressure: float = positive("Pa", "tank")
+    name: str = reference(
+        "of a <supply> of the robot, with pressures, pump and oil; then nothing else",
+        shown="none",
+        default="",
+    )
+    pressure: float = positive("Pa", "supply", shown="required without name", default=0.0)
+    tank_pressure: float = positive("Pa", "tank", shown="required without name", default=0.0)
     atmospheric_pressure: float = positive("Pa", "atmosphere", default=101325.0)
     relief_pressure: float | None = positive(
         "Pa", "relief valves of the chambers open", shown="none", default=None
@@ -91,6 +96,15 @@ class Supply:
     makeup_conductance: float = not_negative("m3/(s sqrt Pa)", "of the anti-cavitation valves", default=0.0)
 
     def check(self, statement: Statement, context: Context) -> None:
+        if self.name:
+            for other in statement.values:
+                if other != "name":
+                    message = f"the supply '{self.name}' of the robot has pressures of its own"
+                    statement.fail(message, other, "<supply name> alone")
+            return
+        for needed in ("pressure", "tank_pressure"):
+            if needed not in statement.values:
+                statement.missing(needed)
         if self.tank_pressure >= self.pressure:
             message = "the tank pressure is not below the supply"
             statement.fail(message, "tank_pressure", f"< {self.pressure:g} Pa")
@@ -145,6 +159,10 @@ class ForceControl:
     lead: bool = boolean("compensates the spool", default=True)
 
 
+#: where the oil is that of a supply which has a name
+OF_SUPPLY = Fluid(bulk_modulus=1.4e9, model="constant")
+
+
 @element(
     "hydraulics",
     "Servo-hydraulic cylinders; in <platform> for all legs, in a <leg> for that one.",
@@ -153,13 +171,20 @@ class ForceControl:
 class Hydraulics:
     cylinder: Cylinder = child(Cylinder)
     valve: Valve = child(Valve)
-    fluid: Fluid = child(Fluid)
+    fluid: Fluid = child(Fluid, default=OF_SUPPLY)
     supply: Supply = child(Supply)
     leakage: Leakage = child(Leakage, default=Leakage())
     friction: CylinderFriction | None = child(CylinderFriction, default=None)
     end_stop: EndStop = child(EndStop)
     cushion: Cushion | None = child(Cushion, default=None)
     control: ForceControl = child(ForceControl, default=ForceControl())
+
+    def check(self, statement: Statement, context: Context) -> None:
+        own = statement.child("fluid")
+        if own is not None and self.supply.name:
+            own.fail(f"the oil is that of supply '{self.supply.name}'", None, "no <fluid> here")
+        if own is None and not self.supply.name:
+            statement.fail("<fluid> is missing", None, "<fluid>, or <supply name> of the robot")
 
 
 @element("leg", "One of the six legs, in order.", key="name")

@@ -51,12 +51,6 @@ class Oil:
         self._kept, self.places = motion.memory, motion.memory.places
         self._parameters = hydraulics.model.parameters
         self._supplies = self._kept.supply_parameters(self._kept.fresh())
-        for name, S in zip(hydraulics.model.supplies, self._supplies, strict=False):
-            if S[of.ACCUMULATOR_VOLUME] > 0.0:
-                raise UnsupportedError(
-                    f"supply {name!r} of robot {robot.name!r} has an <accumulator>, whose line is not "
-                    "exported; expected none"
-                )
         self._rates = Rates(self.legs, self._parameters, self._supplies)
         self._columns, self._lines = columns_of(self._parameters), line_columns_of(self._supplies)
         self.names = (

@@ -21,7 +21,7 @@ from flexdyn_ros.description.elements.oil import (
     CylinderHydraulics,
     SharedSupply,
 )
-from flexdyn_ros.description.elements.platforms import Hydraulics
+from flexdyn_ros.description.elements.platforms import Hydraulics, Platform
 from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.robot import PlatformFunctions
@@ -60,9 +60,17 @@ def mechanism_of(description: RobotDescription) -> RobotDescription:
                 inner.append(below)
                 kept.add(below.child)
                 waiting.append(below.child)
+    platform = description.platform
+    assert platform is not None
+    # oil of supplies with names is that of the tree
+    dry = (
+        replace(leg, hydraulics=None) if leg.hydraulics and leg.hydraulics.supply.name else leg
+        for leg in platform.legs
+    )
     return replace(
         description,
         root=joint.parent,
+        platform=replace(platform, legs=tuple(dry)),
         links=tuple(
             replace(link, inertial=None) if link.name == joint.parent else link
             for link in description.links
@@ -77,11 +85,10 @@ def mechanism_of(description: RobotDescription) -> RobotDescription:
 
 
 def mounted_legs(
-    functions: PlatformFunctions, base: str, end: str, supplies: dict[Any, SharedSupply]
+    functions: PlatformFunctions, lines: Platform, base: str, end: str, supplies: dict[Any, SharedSupply]
 ) -> Iterator[MountedLeg]:
-    """The legs of a mechanism as elements between two links; adds their supplies of oil to `supplies`."""
-    tables, lines = functions.tables, functions.description.platform
-    assert lines is not None
+    """The legs of a mechanism as elements between two links; adds their own supplies of oil to `supplies`."""
+    tables = functions.tables
     blocks = tables.numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
     for leg, facts, block in zip(lines.legs, tables.legs, blocks, strict=True):
 
@@ -113,14 +120,15 @@ def mounted_legs(
 
 
 def _on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
-    """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added."""
-    key = own.supply, own.fluid
-    if key not in supplies:
+    """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added where
+    it names none of the robot."""
+    key, name = (own.supply, own.fluid), own.supply.name
+    if not name and key not in supplies:
         number = "" if not supplies else f"_{len(supplies) + 1}"
         named: dict[str, Any] = {"name": f"platform/supply{number}", "fluid": own.fluid}
-        supplies[key] = SharedSupply(**named, **_values(own.supply))
+        supplies[key] = SharedSupply(**named | _values(own.supply) | {"name": named["name"]})
     return CylinderHydraulics(
-        supply=supplies[key].name,
+        supply=name or supplies[key].name,
         chambers=Chambers(**_values(own.cylinder)),
         valve=CompensatedValve(**_values(own.valve)),
         leakage=own.leakage,
@@ -147,7 +155,8 @@ def mounted_functions(description: RobotDescription) -> TreeFunctions:
     assert joint is not None
     supplies: dict[Any, SharedSupply] = {}
     mechanism = PlatformFunctions(mechanism_of(description))
-    legs = tuple(mounted_legs(mechanism, joint.parent, joint.child, supplies))
+    assert description.platform is not None
+    legs = tuple(mounted_legs(mechanism, description.platform, joint.parent, joint.child, supplies))
     extras = {**description.extras, LEGS: legs}
     if supplies:
         extras[SUPPLIES] = (*description.extras.get(SUPPLIES, ()), *supplies.values())

@@ -38,8 +38,6 @@ def _refuse_loops_beside(description: RobotDescription, taken: Mapping[str, str]
     method = description.formulation.method
     if method != "articulated":
         refuse_loops(description, f"beside the method {method}")
-    if description.wheels:
-        refuse_loops(description, "on wheels")
     for loop in loops_of(description):
         if loop.name in taken:
             message = f"a {taken[loop.name]} has this name"
@@ -48,9 +46,8 @@ def _refuse_loops_beside(description: RobotDescription, taken: Mapping[str, str]
         refuse_loops(description, "without a <loop>")
 
 
-def tree_functions(description: RobotDescription) -> TreeFunctions:
-    """Functions of a tree: recursions, or Lagrange's equations."""
-    formulation = description.formulation
+def layers_between(description: RobotDescription) -> tuple[type[Layer], ...]:
+    """Layers of what acts between links: elements, loops around them."""
     layers: tuple[type[Layer], ...] = ()
     if elements_of(description):
         from flexdyn_ros.families.trees.elements.layer import Elements
@@ -60,6 +57,12 @@ def tree_functions(description: RobotDescription) -> TreeFunctions:
         from flexdyn_ros.families.trees.loops.layer import Loops
 
         layers += (Loops,)
+    return layers
+
+
+def tree_functions(description: RobotDescription) -> TreeFunctions:
+    """Functions of a tree: recursions, or Lagrange's equations."""
+    formulation, layers = description.formulation, layers_between(description)
     if layers:
         return TreeFunctions(description, layers=layers)
     if formulation.method != "lagrange":

@@ -20,7 +20,7 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.results import Contacts, Loads
 
 #: words of a header, those of all layers among them
-_MOST_WORDS = 64
+_MOST_WORDS = 68
 
 
 class LayerHeader(Header):
@@ -158,6 +158,10 @@ class Layer:
 
     def inverse_inertia(self, q: np.ndarray) -> np.ndarray | None:
         """See `FamilyFunctions.inverse_inertia`; None: as that of the robot."""
+        return None
+
+    def motions(self, q: np.ndarray) -> np.ndarray | None:
+        """See `FamilyFunctions.motions`; None: as those of the robot."""
         return None
 
     def takes_given(self, given: np.ndarray) -> bool:

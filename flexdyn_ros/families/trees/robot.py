@@ -299,6 +299,12 @@ class TreeFunctions(EntryFunctions):
                 return found
         return super().inverse_inertia(q)
 
+    def motions(self, q: np.ndarray) -> np.ndarray:
+        for layer in reversed(self.layers):
+            if (found := layer.motions(q)) is not None:
+                return found
+        return super().motions(q)
+
     def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
         return [text for layer in self.layers for text in layer.remarks(q, v, t)]
 

@@ -12,7 +12,6 @@ from lxml import etree
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.families.record import Family, Findings
 from flexdyn_ros.families.trees.family import check_bending, expand_tree, refuse_in_trees, tree_appearance
-from flexdyn_ros.multibody.elements.registry import elements_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.description import RobotDescription
@@ -22,14 +21,11 @@ if TYPE_CHECKING:
 
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
+    from flexdyn_ros.families.trees.formulations import layers_between
     from flexdyn_ros.families.trees.robot import TreeFunctions
     from flexdyn_ros.families.wheeled.layer import Wheels
 
-    if not elements_of(description):
-        return TreeFunctions(description, layers=(Wheels,))
-    from flexdyn_ros.families.trees.elements.layer import Elements
-
-    return TreeFunctions(description, layers=(Wheels, Elements))
+    return TreeFunctions(description, layers=(Wheels, *layers_between(description)))
 
 
 def _check(robot: Robot) -> Findings:

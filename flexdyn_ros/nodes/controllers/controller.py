@@ -40,6 +40,9 @@ class Controller(ManagedNode):
     `_stamp` and `_measured` the last state.
     """
 
+    #: acts on mechanisms with closed loops
+    takes_loops = False
+
     def __init__(self, name: str, record: type, **options: Any) -> None:
         super().__init__(name, **options)
         self._settings: Any = declare(self, record)
@@ -70,7 +73,8 @@ class Controller(ManagedNode):
 
     def setup(self) -> None:
         self._robot = load_robot(self, self._settings)
-        self._robot.functions.refuse("a controller")
+        if not self.takes_loops:
+            self._robot.functions.refuse("a controller")
         self._state = self.advertise("~/controller_state")
         callbacks = self.prepare(self._robot)
         for topic, callback in callbacks.items():

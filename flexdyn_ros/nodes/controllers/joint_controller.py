@@ -57,6 +57,8 @@ class Law:
     """A control law on a robot whose elastic coordinates are not measured."""
 
     gains: Gains
+    #: acts on mechanisms with closed loops
+    takes_loops = False
 
     def begin(self, q: np.ndarray) -> None:
         """Get ready for motion that starts at rest at q (nq,)."""
@@ -166,6 +168,7 @@ class JointController(Controller):
     def __init__(self, name: str, record: type, make_law: Callable[..., Law], **options: object) -> None:
         super().__init__(name, record, **options)
         self._make_law = make_law
+        self.takes_loops = getattr(make_law, "takes_loops", False)
         self._law: Any = None
         self._busy_until = -np.inf
         self.add_on_set_parameters_callback(self._change_gains)
@@ -259,7 +262,22 @@ class JointController(Controller):
                 q[c.q_index], v[c.v_index] = position[i], velocity[i]
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise ValueError("position or velocity holds numbers that are not finite")
+        if self._robot.functions.is_constrained:
+            for name, c in self._coordinates.items():
+                if name not in at and self._measured is not None:
+                    q[c.q_index] = self._measured[0][c.q_index]
+            q, v = self._closed(q, v)
         return q, v
+
+    def _closed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state in which the controlled joints are as measured, and loops move the others; ValueError
+        where they do not close."""
+        try:
+            q = self._robot.functions.closed(q, self._joints)
+        except ConvergenceError as error:
+            raise ValueError(f"position: {error}") from None
+        N = self._robot.functions.motions(q)
+        return q, N @ np.linalg.lstsq(N[self._rows], v[self._rows], rcond=None)[0]
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:

@@ -206,4 +206,9 @@ def _descriptor(name: str, default: object, about: Attribute) -> object:
             descriptor.floating_point_range = [FloatingPointRange(**ends, step=0.0)]
         else:
             descriptor.integer_range = [IntegerRange(**ends, step=1)]
+    elif isinstance(default, float):
+        descriptor.additional_constraints = "a finite number"
+        if about.least is not None:
+            also = f", or {default:g}" if default < about.least else ""
+            descriptor.additional_constraints += f", at least {about.least:g}{also}"
     return descriptor

@@ -3,9 +3,11 @@ the server, the state publisher and the cylinders."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, number, text, words
-from flexdyn_ros.nodes.ros.declaration import family
+from flexdyn_ros.nodes.ros.declaration import ParameterGroup, family
 
 _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
@@ -25,6 +27,16 @@ CONSTRAINTS = family(
         f"{_OF_GOALS}how far joint NAME may be from its goal; 0: 0.05, at most 5 % of its range",
         0.0,
     ),
+)
+SPEEDS = family(
+    "supplies",
+    ("NAME.speed", "rad/s", "of the pump of supply NAME, 0: it stands still; default as described", None),
+    live=True,
+)
+LEAKAGES = family(
+    "cylinders",
+    ("NAME.leakage", "m3/(s Pa)", "from cylinder NAME to the tank; default as described", None),
+    live=True,
 )
 
 
@@ -96,12 +108,16 @@ class DynamicsServerParameters(RobotParameters, LifecycleParameters):
 
 @element("hydraulic_actuators", "Parameters of `hydraulic_actuators`.")
 class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
+    families: ClassVar[tuple[ParameterGroup, ...]] = (SPEEDS, LEAKAGES)
     rate_hz: float = number(
         "Hz",
         "rate of the ticks; in lockstep that of the leg states: one over the step of the simulator, or its "
         "lockstep_rate_hz",
         within=(1.0, 20000.0),
         default=1000.0,
+    )
+    cylinders: tuple[str, ...] = words(
+        "cylinders that this node computes, as external_cylinders of the simulator; empty: all", default=()
     )
     lockstep: bool = boolean(
         "tick once per leg state, by exactly one period, and answer repeated ones with the same force, as "
@@ -115,7 +131,7 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
         "s", "age at which a leg state is stale", within=(1e-3, 3600.0), default=0.02
     )
     max_velocity: float = number(
-        "m/s", "leg states with faster legs are refused", within=(1e-3, 100.0), default=2.0
+        "m/s", "leg states with faster cylinders are refused", within=(1e-3, 100.0), default=2.0
     )
     on_stale_command: str = choice(
         "close lower",
@@ -123,7 +139,7 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
         default="close",
     )
     lower_opening: float = number(
-        "-", "valve opening that lowers the platform", within=(-1.0, 0.0), default=-0.05
+        "-", "valve opening that lowers the load", within=(-1.0, 0.0), default=-0.05
     )
     p_initial: float = number(
         "Pa",

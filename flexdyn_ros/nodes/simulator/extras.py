@@ -7,10 +7,7 @@ rates. A new family adds its extra here and changes neither simulator nor teleme
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -22,59 +19,20 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState, WheelStates
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
-from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
+from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
+from flexdyn_ros.nodes.simulator.cylinders import ExternalTopics, OilTopics
+from flexdyn_ros.nodes.simulator.extra import Extra, Setting
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandError
-from flexdyn_ros.simulation.live.hydraulic_policy import (
-    InputError,
-    disagreement,
-    pace_word,
-    ranges_of,
-    read_command,
-)
+from flexdyn_ros.simulation.live.external_drive import ExternalDrive
+from flexdyn_ros.simulation.live.hydraulic_policy import InputError, ranges_of, read_command
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
-from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
 from flexdyn_ros.simulation.live.simulation import REACH, Simulation
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, robot_deflection_layout
-
-
-class Extra:
-    """Topics of a family: what it hears, and what it publishes by the two functions.
-
-    Attributes
-    ----------
-    inputs : dict
-        callback(message, simulation) by topic; it runs between two ticks and may raise CommandError.
-    """
-
-    inputs: Mapping[str, Callable[[object, Simulation], None]] = MappingProxyType({})
-
-    def publish_fast(self, stamp: object) -> None:
-        """At publish_rate_hz."""
-
-    def publish_slow(self, stamp: object) -> None:
-        """At deflection_rate_hz."""
-
-    def statuses(self, node: str) -> list[DiagnosticStatus]:
-        """What it says in /diagnostics, NODE: WORD each."""
-        return []
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What extras are made from.
-
-    make(topic, *parts) is `ManagedNode.advertise`. `simulation` keeps its robot up to date: look there at
-    every publication.
-    """
-
-    simulation: Simulation
-    settings: Any
-    make: Callable[..., Any]
 
 
 def hydraulics_of(robot: Robot, wanted: str) -> str:
@@ -97,25 +55,25 @@ class PlatformTopics(Extra):
     Parameters
     ----------
     setting : Setting
-        Whose simulation is driven by a PlatformDrive.
+        Whose simulation is driven by a PlatformDrive, or by an ExternalDrive, which has topics of its own
+        for the legs.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._simulation = setting.simulation
-        self.drive: PlatformDrive = setting.simulation.drive
+        self.drive: PlatformDrive | ExternalDrive = setting.simulation.drive
         robot = self._simulation.robot
         self._pose = setting.make("~/platform_pose")
-        self._legs = setting.make("leg_states")
         self.inputs = {"~/platform_trajectory": self._on_trajectory}
+        if isinstance(self.drive, ExternalDrive):
+            return
+        self._legs = setting.make("leg_states")
         self._leg_message = JointState(name=list(robot.effort_names))
         if self.drive.hydraulics == "fused":
             self._hydraulic = setting.make("~/hydraulic_state")
             self._hydraulic_message = HydraulicState(names=list(robot.effort_names))
             self._ranges = ranges_of(robot.hydraulics, np.inf)
             self.inputs["~/hydraulic_command"] = self._on_hydraulic_command
-        if self.drive.hydraulics == "external":
-            self.drive.send = self.publish_legs
-            self._leg_message.header.frame_id = pace_word(self.drive.lockstep)
 
     # ---- out ----
 
@@ -127,60 +85,29 @@ class PlatformTopics(Extra):
         p, o = message.pose.position, message.pose.orientation
         p.x, p.y, p.z, o.x, o.y, o.z, o.w = x, y, z, qx, qy, qz, qw
         self._pose.publish(message)
-        if self.drive.hydraulics != "external":
-            self.publish_legs()
+        if isinstance(self.drive, ExternalDrive):
+            return
+        self._publish_legs()
         if self.drive.fused is not None:
             self._hydraulic_message.header.stamp = stamp
             fill_hydraulic_state(self._hydraulic_message, self.drive.fused.cylinders)
             self._hydraulic.publish(self._hydraulic_message)
 
-    def publish_legs(self) -> None:
-        """Lengths, rates and forces of the legs, at the simulated time: lockstep goes by the stamp."""
-        stepper = self._simulation.stepper
+    def _publish_legs(self) -> None:
+        """Lengths, rates and forces of the legs, at the simulated time."""
+        stepper, message = self._simulation.stepper, self._leg_message
         legs = self._simulation.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
-        message = self._leg_message
-        nanoseconds = round(stepper.t * 1e9)
-        message.header.stamp = time_message(nanoseconds)
-        self.drive.gate.newest_sent = nanoseconds
+        message.header.stamp = time_message(round(stepper.t * 1e9))
         message.position, message.velocity = doubles(legs.length), doubles(legs.rate)
-        message.effort = doubles(stepper.tau if self.drive.hydraulics == "external" else stepper.effort)
+        message.effort = doubles(stepper.effort)
         self._legs.publish(message)
 
     # ---- in ----
 
-    def take_forces(self, message: JointState) -> None:
-        """Leg forces of another process.
-
-        Raises
-        ------
-        CommandError
-            If they are malformed, or that process disagrees about lockstep.
-        """
-        self.drive.disagreement = disagreement(
-            message.header.frame_id, "hydraulic actuators", self.drive.lockstep
-        )
-        if self.drive.disagreement:
-            raise self._simulation.buffer.refuse(self.drive.disagreement)
-        if len(message.effort) != len(message.name):
-            raise self._simulation.buffer.refuse(
-                f"effort has {len(message.effort)} numbers, expected {len(message.name)}"
-            )
-        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-        try:
-            efforts = dict(zip(message.name, message.effort, strict=True))
-            is_answer = message.header.frame_id == pace_word(lockstep=True)
-            if is_answer and len(message.position) and message.position != self._leg_message.position:
-                # of another state at the same time, before a reset or of another simulator
-                self.drive.gate.late += 1
-                return
-            self.drive.gate.take(stamp, efforts, is_answer)
-        except ValueError as error:
-            raise self._simulation.buffer.refuse(error) from None
-
     def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Simulation) -> None:
         stepper = simulation.stepper
         try:
-            if self.drive.hydraulics == "external":
+            if isinstance(self.drive, ExternalDrive):
                 raise TrajectoryError("a platform whose forces come from outside follows no trajectory")
             path = read_pose_path(message, simulation.robot, stepper.t, stepper.q.copy(), stepper.v.copy())
             check_reach(path)
@@ -196,6 +123,7 @@ class PlatformTopics(Extra):
         except InputError as error:
             raise self._simulation.buffer.refuse(error) from None
         simulation.buffer.yield_to_others()
+        assert isinstance(self.drive, PlatformDrive)
         self.drive.take_setpoint(setpoint, simulation.stepper.t, time.monotonic())
 
     # ---- health ----
@@ -203,80 +131,16 @@ class PlatformTopics(Extra):
     def statuses(self, node: str) -> list[DiagnosticStatus]:
         """NODE: legs."""
         drive = self.drive
-        level, text = OK, f"hydraulics {drive.hydraulics}"
-        waiting = 0.0 if drive.waiting_since is None else time.monotonic() - drive.waiting_since
-        if drive.hydraulics == "external" and drive.lockstep and waiting > 0.1:
-            level, text = WARN, f"no leg forces for {waiting:.1f} s: the simulation pauses"
-        if drive.disagreement:
-            level, text = ERROR, drive.disagreement
-        elif drive.stale:
-            level = ERROR if drive.hydraulics == "external" else WARN
-            text = (
-                "no leg forces: dampers hold"
-                if drive.hydraulics == "external"
-                else "no command: valves closed"
-            )
-        values = {
-            "hydraulics": drive.hydraulics,
-            "lockstep": str(drive.lockstep).lower(),
-            "forces_taken": drive.gate.taken,
-            "forces_repeated_or_late": drive.gate.late,
-            "waiting": f"{waiting:.3f} s",
-        }
+        if isinstance(drive, ExternalDrive):
+            return []
+        level, text = (
+            (WARN, "no command: valves closed") if drive.stale else (OK, "hydraulics " + drive.hydraulics)
+        )
+        values: dict[str, object] = {"hydraulics": drive.hydraulics}
         if drive.fused is not None:
             flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
             values |= {"flags": flags, "faults": drive.fused.faults}
         return [status(level, f"{node}: legs", text, values)]
-
-
-class OilTopics(Extra):
-    """`~/hydraulic_state` and `~/hydraulic_command` of a tree whose cylinders oil drives.
-
-    Parameters
-    ----------
-    setting : Setting
-        Whose simulation is driven by an OilDrive, or whose cylinders are out of use.
-    """
-
-    def __init__(self, setting: Setting) -> None:
-        self._simulation = setting.simulation
-        hydraulics = self._simulation.robot.hydraulics
-        self._ranges = ranges_of(hydraulics, np.inf)
-        self._message = HydraulicState(names=list(hydraulics.names))
-        self._state = setting.make("~/hydraulic_state")
-        self.inputs = {"~/hydraulic_command": self._on_command}
-
-    @property
-    def _drive(self) -> OilDrive | None:
-        found: OilDrive | None = self._simulation.drive
-        return found
-
-    def publish_fast(self, stamp: Time) -> None:
-        """The cylinders."""
-        if self._drive is not None and self._drive.fused is not None:
-            self._message.header.stamp = stamp
-            fill_hydraulic_state(self._message, self._drive.fused.cylinders)
-            self._state.publish(self._message)
-
-    def _on_command(self, message: HydraulicCommand, simulation: Simulation) -> None:
-        try:
-            if self._drive is None:
-                raise InputError("parameter hydraulics is 'none': cylinders exert the forces they are told")
-            setpoint = read_command(message, self._ranges, partial=True)
-        except InputError as error:
-            raise simulation.buffer.refuse(error) from None
-        simulation.buffer.yield_to_others()
-        self._drive.take_setpoint(setpoint, simulation.stepper.t, time.monotonic())
-
-    def statuses(self, node: str) -> list[DiagnosticStatus]:
-        """NODE: cylinders."""
-        drive = self._drive
-        if drive is None or drive.fused is None:
-            return [status(OK, f"{node}: cylinders", "hydraulics none", {})]
-        flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
-        remarks = drive.remarks(self._simulation.stepper)
-        level, text = (WARN, "; ".join(remarks)) if remarks else (OK, "hydraulics fused")
-        return [status(level, f"{node}: cylinders", text, {"flags": flags, "faults": drive.fused.faults})]
 
 
 class DeflectionMessage:
@@ -416,17 +280,21 @@ def element_states(simulation: Simulation, stamp: Time) -> ElementStates:
     return message
 
 
-#: what a robot must have, and the extra that it then gets
-EXTRAS: tuple[tuple[Callable[[Robot], object], Callable[[Setting], Extra]], ...] = (
-    (lambda robot: robot.deflections(robot.neutral()), Deflections),
-    (lambda robot: robot.wheel_names, WheelTopics),
-    (lambda robot: robot.legs, PlatformTopics),
-    (lambda robot: robot.hydraulics is not None and not robot.legs, OilTopics),
-    (lambda robot: robot.element_states, ElementStateTopic),
-    (lambda robot: robot.pressure_areas is not None, lambda setting: Pressures(setting.simulation.robot)),
+#: what a simulation must have, and the extra that it then gets
+EXTRAS: tuple[tuple[Callable[[Simulation], object], Callable[[Setting], Extra]], ...] = (
+    (lambda simulation: simulation.robot.deflections(simulation.robot.neutral()), Deflections),
+    (lambda simulation: simulation.robot.wheel_names, WheelTopics),
+    (lambda simulation: simulation.robot.legs, PlatformTopics),
+    (lambda simulation: isinstance(simulation.drive, ExternalDrive), ExternalTopics),
+    (lambda simulation: simulation.robot.hydraulics is not None and not simulation.robot.legs, OilTopics),
+    (lambda simulation: simulation.robot.element_states, ElementStateTopic),
+    (
+        lambda simulation: simulation.robot.pressure_areas is not None,
+        lambda setting: Pressures(setting.simulation.robot),
+    ),
 )
 
 
 def extras_of(setting: Setting) -> tuple[Extra, ...]:
-    """The extras of a robot."""
-    return tuple(make(setting) for has, make in EXTRAS if has(setting.simulation.robot))
+    """The extras of a simulation."""
+    return tuple(make(setting) for has, make in EXTRAS if has(setting.simulation))

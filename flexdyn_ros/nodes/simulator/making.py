@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from math import inf
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.loading import from_description
+from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.managed import ManagedNode
 from flexdyn_ros.nodes.simulator.extras import hydraulics_of, leg_gains
@@ -21,6 +24,7 @@ from flexdyn_ros.nodes.simulator.parameters import (
 )
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
+from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
@@ -28,14 +32,34 @@ from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.steps.projecting import onto_constraints
 
 
-def make_simulation(node: ManagedNode, robot: Robot, settings: SimulatorParameters) -> Simulation:
-    """The robot at its start, with a step behind it that compiled what there is to compile."""
+def oil_outside(robot: Robot, settings: SimulatorParameters) -> tuple[Robot, tuple[str, ...]]:
+    """The robot that is simulated here, and the names of its cylinders whose oil another process computes.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such cylinder, or its supply feeds one that stays.
+    """
+    if settings.hydraulics != "external" or robot.hydraulics is None:
+        return robot, ()
+    names = settings.external_cylinders or robot.hydraulics.names
+    try:
+        return from_description(without_oil(robot.description, names)), names
+    except FlexdynError as error:
+        raise ParameterError(f"parameter external_cylinders: {error}") from None
+
+
+def make_simulation(
+    node: ManagedNode, robot: Robot, settings: SimulatorParameters, outside: Sequence[str] = ()
+) -> Simulation:
+    """The robot at its start, with a step behind it that compiled what there is to compile; outside: names of
+    the cylinders whose oil another process computes."""
     q0, v0 = initial_state(node, robot)
     stiffness, damping = servo_gains(node, robot, q0)
     stepping = {"dt": settings.step, "method": settings.method}
     stepping |= {"limits": settings.limits, "saturate": settings.saturate}
     buffer = _make_buffer(robot, settings)
-    drive = _make_drive(robot, settings, stiffness, damping)
+    drive = _make_drive(robot, settings, stiffness, damping, outside)
     if drive is not None and drive.hydraulics != "none":
         # cylinders have end stops and largest pressures of their own
         stepping |= {"limits": "report", "saturate": False}
@@ -57,34 +81,36 @@ def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
             settings.servo_gravity_compensation,
             settings.before_first_command,
             settings.servo_extrapolation,
+            settings.nan_in_commands,
         )
     except CommandError as error:
         raise ParameterError(str(error)) from None
 
 
 def _make_drive(
-    robot: Robot, settings: SimulatorParameters, stiffness: np.ndarray, damping: np.ndarray
-) -> PlatformDrive | OilDrive | None:
-    """What advances a platform, or a tree on oil; None where the stepper does by itself."""
-    hydraulics = hydraulics_of(robot, settings.hydraulics)
-    if not robot.legs:
-        if hydraulics == "external":
-            raise ParameterError(
-                f"parameter hydraulics is 'external', but robot '{robot.name}' is no platform: its cylinders "
-                "act in the compiled steps; expected fused or none"
-            )
-        if hydraulics == "none":
-            return None
-        return OilDrive(robot, stiffness, damping, settings.command_timeout or inf)
-    return PlatformDrive(
-        robot,
-        hydraulics,
-        stiffness,
-        damping,
-        lockstep=settings.lockstep,
-        steps_per_force=steps_per_force(settings),
-        timeout=settings.command_timeout or inf,
-    )
+    robot: Robot,
+    settings: SimulatorParameters,
+    stiffness: np.ndarray,
+    damping: np.ndarray,
+    outside: Sequence[str],
+) -> PlatformDrive | OilDrive | ExternalDrive | None:
+    """What advances a platform, or a robot with cylinders; None where the stepper does by itself."""
+    hydraulics, timeout = hydraulics_of(robot, settings.hydraulics), settings.command_timeout or inf
+    fused = robot.hydraulics is not None and not robot.legs and hydraulics != "none"
+    inner = OilDrive(robot, stiffness, damping, timeout) if fused else None
+    if outside:
+        return ExternalDrive(
+            robot,
+            outside,
+            damping,
+            inner=inner,
+            lockstep=settings.lockstep,
+            steps_per_force=steps_per_force(settings),
+            timeout=timeout,
+        )
+    if robot.legs:
+        return PlatformDrive(robot, hydraulics, stiffness, damping, timeout=timeout)
+    return inner
 
 
 def specialized_robot(node: ManagedNode, robot: Robot) -> Robot:

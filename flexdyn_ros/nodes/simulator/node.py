@@ -27,6 +27,7 @@ from flexdyn_ros.errors import FlexdynError, shortened
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
+from flexdyn_ros.nodes.ros.oil_faults import OilFaults
 from flexdyn_ros.nodes.ros.requests import (
     RequestError,
     check_state,
@@ -36,10 +37,10 @@ from flexdyn_ros.nodes.ros.requests import (
     read_state,
 )
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.extras import PlatformTopics, element_states
-from flexdyn_ros.nodes.simulator.faults import OilFaults
+from flexdyn_ros.nodes.simulator.cylinders import ExternalTopics
+from flexdyn_ros.nodes.simulator.extras import element_states
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
-from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
+from flexdyn_ros.nodes.simulator.making import make_simulation, oil_outside, specialized_robot
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.simulator.telemetry import Telemetry
@@ -90,7 +91,7 @@ class Simulator(ManagedNode):
         self._pace: Any = None
         self._user_paused = False
         self._has_lost_records = False
-        self._platform: PlatformTopics | None = None
+        self._external: ExternalTopics | None = None
         self._faults: OilFaults | None = None
         self.add_on_set_parameters_callback(self._on_parameters)
 
@@ -101,15 +102,16 @@ class Simulator(ManagedNode):
         robot = load_robot(self, settings)
         for warning in robot.warnings:
             self.get_logger().warning(warning)
+        robot, outside = oil_outside(robot, settings)
         if settings.specialized:
             robot = specialized_robot(self, robot)
-        self._simulation = make_simulation(self, robot, settings)
-        self._faults = OilFaults(self, self._simulation)
+        self._simulation = make_simulation(self, robot, settings, outside)
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
-        topics = [extra for extra in self._telemetry.extras if isinstance(extra, PlatformTopics)]
-        self._platform = topics[0] if topics else None
+        topics = [extra for extra in self._telemetry.extras if isinstance(extra, ExternalTopics)]
+        self._external = topics[0] if topics else None
+        self._faults = OilFaults(self, lambda: self._simulation.stepper)
         self._pace = Pace(
             self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
         )
@@ -235,11 +237,11 @@ class Simulator(ManagedNode):
     # ---- commands ----
 
     def _on_joint_commands(self, message: JointState) -> None:
-        if self._platform is not None and self._simulation.drive.hydraulics == "external":
+        if self._external is not None and self._external.is_meant(message):
             try:
-                self._platform.take_forces(message)
+                self._external.take_forces(message)
             except CommandError as error:
-                if self._simulation.drive.disagreement:
+                if self._external.drive.disagreement:
                     self.get_logger().error(str(error), throttle_duration_sec=10.0)
                 else:
                     self._tell_rejection(error)

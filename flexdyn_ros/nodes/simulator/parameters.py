@@ -6,7 +6,13 @@ from typing import ClassVar
 
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, number, text, words
 from flexdyn_ros.nodes.ros.declaration import ParameterError, ParameterGroup, family
-from flexdyn_ros.nodes.ros.robot_parameters import CONSTRAINTS, LifecycleParameters, RobotParameters
+from flexdyn_ros.nodes.ros.robot_parameters import (
+    CONSTRAINTS,
+    LEAKAGES,
+    SPEEDS,
+    LifecycleParameters,
+    RobotParameters,
+)
 
 _AFTER_START = "of coordinate NAME after start and reset"
 _SERVO = "of joint NAME; default as in docs/nodes.md"
@@ -16,16 +22,6 @@ VELOCITIES = family(
 )
 STIFFNESS = family("servo.stiffness", ("NAME", "N m/rad, N/m", f"position gain {_SERVO}", None))
 DAMPING = family("servo.damping", ("NAME", "N m s/rad, N s/m", f"velocity gain {_SERVO}", None))
-SPEEDS = family(
-    "supplies",
-    ("NAME.speed", "rad/s", "of the pump of supply NAME, 0: it stands still; default as described", None),
-    live=True,
-)
-LEAKAGES = family(
-    "cylinders",
-    ("NAME.leakage", "m3/(s Pa)", "from cylinder NAME to the tank; default as described", None),
-    live=True,
-)
 
 
 @element("simulator", "Parameters of `simulator`.")
@@ -87,6 +83,12 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "what ~/commands means; position and velocity: a JointState with effort alone is refused",
         default="effort",
     )
+    nan_in_commands: str = choice(
+        "refuse skip",
+        "a NaN among the numbers of a joint command refuses it, or means that this joint has no such value; "
+        "hardware of ros2_control sends it for joints that no controller claims",
+        default="refuse",
+    )
     command_timeout: float = number(
         "s",
         "age at which a command is stale, in simulated and in wall time; 0: never",
@@ -110,8 +112,13 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     )
     hydraulics: str = choice(
         "fused external none",
-        "cylinders of a platform that has some: in the compiled steps, in another process, or none",
+        "cylinders with <hydraulics>: in the compiled steps, in another process, or none",
         default="fused",
+    )
+    external_cylinders: tuple[str, ...] = words(
+        "with hydraulics external: cylinders that another process computes, none of which shares its supply "
+        "with one that stays; empty: all",
+        default=(),
     )
     lockstep: bool = boolean(
         "with hydraulics external: advance one step per fresh leg force; false: run freely", default=True

@@ -16,6 +16,8 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.managed import ManagedNode
+from flexdyn_ros.nodes.topics import topic_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.bag import Bag
 from flexdyn_ros.simulation.recordings.cdr import first_stamp
@@ -101,6 +103,17 @@ class Recorder:
     def recording(self, make: Callable[..., Publisher]) -> Callable[..., Publisher]:
         """A function that makes publishers, for such that record what they publish while they are active."""
         return lambda *what: self._listen(make(*what))
+
+    def keeping(self, node: ManagedNode) -> Callable[[str], Callable[[Any], None]]:
+        """A function of a topic that a node hears, for one that records its messages."""
+
+        def record(name: str) -> Callable[[Any], None]:
+            topic = topic_of("simulator", "in", name)
+            full = node.resolve_topic_name(name)
+            channel = self._bag.channel(full, _type_name(topic.message_type), depth=topic.queue.depth)
+            return lambda message: self._keep(channel, message)
+
+        return record
 
     def close(self, fault: str = "") -> None:
         """Write what is waiting, how it ended and the index; again does nothing. `failure` says whether that

@@ -24,7 +24,8 @@ from flexdyn_ros.nodes.ros.conversions import (
     twist_message,
     wrench_message,
 )
-from flexdyn_ros.nodes.simulator.extras import Setting, extras_of
+from flexdyn_ros.nodes.simulator.extra import Setting
+from flexdyn_ros.nodes.simulator.extras import extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.simulation.live.simulation import Simulation
@@ -76,7 +77,8 @@ class Telemetry:
         self._reactions = robot.functions.reactions_in(settings.wrench_joints)
         joints = () if self._reactions is None else self._reactions.names
         self._wrenches = [make("~/wrench/{}", name) for name in joints]
-        self.extras = extras_of(Setting(simulation, settings, make))
+        record = None if self.recorder is None else self.recorder.keeping(node)
+        self.extras = extras_of(Setting(simulation, settings, make, record))
         names = self._expanded.joint_names
         models = [joint_model(robot.description, joint) for joint in robot.description.joints]
         own = {shown.name for model in models if model.chain for shown in model.picture}

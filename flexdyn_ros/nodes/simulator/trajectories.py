@@ -65,8 +65,9 @@ class SimulatedTrajectories:
         simulation = self._simulation
         if simulation.fault:
             raise TrajectoryError(f"the simulation stands since a fault: {simulation.fault}")
-        if simulation.drive is not None and simulation.drive.hydraulics == "external":
-            raise TrajectoryError("legs whose forces come from outside follow no trajectory")
+        driven = getattr(simulation.drive, "names", ())
+        if any(name in driven for name in trajectory.joint_names):
+            raise TrajectoryError("cylinders whose forces come from outside follow no trajectory")
         now, motion = simulation.stepper.t, simulation.joint_motion()
         try:
             path = simulation.buffer.take_trajectory(trajectory, now, *motion)

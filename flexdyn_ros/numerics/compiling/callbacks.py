@@ -66,24 +66,35 @@ class Callback:
     def _compile(self, place: Any, symbol: str) -> int:
         """The address of what Numba compiles: as object code, which is kept; else Numba keeps its own."""
         teach_numba()
-        from numba.core import sigutils
-        from numba.core.ccallback import CFunc
+        from .numba_cache import our_cache, text_alone
 
-        from .numba_cache import EntryCache, our_cache
-
-        signature = sigutils.normalize_signature(self.signature)
-        compiled = self._behind = CFunc(self.function, signature, locals={}, options=self._options)
-        compiled._cache = cache = EntryCache(self.function)
         with our_cache():
-            compiled.compile()
+            compiled, cache = self._compiler()
+            with text_alone(cache):
+                compiled.compile()
             if cache.has_made:
                 code = object_code(compiled.inspect_llvm(), compiled.native_name, symbol)
                 if code is not None:
                     keep(place, code)
                     return load(code, symbol)
+                compiled, cache = self._compiler()
+                with text_alone():
+                    compiled.compile()
                 cache.write()
         address: int = compiled.address
         return address
+
+    def _compiler(self) -> tuple[Any, Any]:
+        """What compiles the function, and keeps what it made if it is told so."""
+        from numba.core import sigutils
+        from numba.core.ccallback import CFunc
+
+        from .numba_cache import EntryCache
+
+        signature = sigutils.normalize_signature(self.signature)
+        compiled = self._behind = CFunc(self.function, signature, locals={}, options=self._options)
+        compiled._cache = cache = EntryCache(self.function)
+        return compiled, cache
 
 
 def callback(signature: str, **options) -> Callable[[Callable], Callback]:

@@ -54,12 +54,12 @@ class Entry:
         """Numba's dispatcher."""
         from numba import njit
 
-        from .numba_cache import EntryCache, our_cache
+        from .numba_cache import EntryCache, our_cache, text_alone
 
         teach_numba()
         called = njit(self.function, error_model="numpy", nogil=self._is_apart, **self._options)
         called._cache = cache = EntryCache(self.function)
-        with compiling(self.function), our_cache():
+        with compiling(self.function), our_cache(), text_alone():
             called.compile(self.signature)
             cache.write()
         called.disable_compile()
@@ -107,11 +107,11 @@ def _compile(function: Callable, dispatchers: list[Callable], types: tuple) -> N
     """Have the one dispatcher of a function know these types of arguments."""
     from numba import njit
 
-    from .numba_cache import keep, our_cache
+    from .numba_cache import keep, our_cache, text_alone
 
     teach_numba()
     keep(function)
-    with our_cache():
+    with our_cache(), text_alone():
         if not dispatchers:
             dispatchers.append(njit(function, cache=True, error_model="numpy"))
         dispatchers[0].compile(types)  # type: ignore[attr-defined]

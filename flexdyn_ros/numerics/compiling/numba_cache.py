@@ -11,13 +11,16 @@ from weakref import WeakSet
 
 import numba
 from numba.core.caching import CacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from .cache import folder_of
 from .fingerprint import fingerprint
+from .objects import variables_of
 from .sources import add_home
 
-__all__ = ["EntryCache", "keep", "our_cache"]
+__all__ = ["EntryCache", "keep", "our_cache", "text_alone"]
 
 #: the functions that are kept in our folder
 _kept: WeakSet[Callable] = WeakSet()
@@ -73,6 +76,48 @@ def our_cache() -> Iterator[None]:
                 numba.config.CACHE_LOCATOR_CLASSES = _Places.before
 
 
+#: Numba's engine asks these for object code before LLVM makes some, and tells them of what was made
+_ask, _tell = (getattr(CPUCodeLibrary, f"_object_{what}_hook", None) for what in ("getbuffer", "compiled"))
+#: how names of functions begin whose address nobody takes, and of those among them that Python calls
+_LINKED, _CALLED = "_ZN", "_ZN7cpython"
+
+
+@contextmanager
+def text_alone(cache: EntryCache | None = None) -> Iterator[None]:
+    """Let Numba make LLVM's text of what is compiled inside, and no machine code where nobody calls it, nor
+    of the C function whose `cache` this is.
+
+    The text of a kernel is a part of that of its callers, and of what is called the object code is made
+    elsewhere (objects.py); Numba yet takes addresses of all. LLVM asks for object code that was kept before
+    it makes some, and here is given that of the module's variables, which Numba writes to. Where Numba has
+    no such questions all is made.
+    """
+    engine = getattr(cpu_target.target_context.codegen(), "_engine", None)
+    if engine is None or _ask is None or _tell is None:
+        yield
+        return
+
+    def ask(module: Any) -> bytes | None:
+        code: bytes | None = _ask(module)
+        if code is None and is_text_enough(module, cache.symbol if cache else ""):
+            code = variables_of(module)
+            _tell(module, code)
+        return code
+
+    engine.set_object_cache(_tell, ask)
+    try:
+        yield
+    finally:
+        engine.set_object_cache(_tell, _ask)
+
+
+def is_text_enough(module: Any, own: str) -> bool:
+    """Whether nobody takes the address of a function of a module but that of its `own`."""
+    names = [f.name for f in module.functions if not f.is_declaration]
+    called = [x for x in names if not x.startswith(_LINKED) or x.startswith(_CALLED)]
+    return not called or own in called
+
+
 class EntryCache(FunctionCache):
     """Numba's cache, but for what a kernel that lies there does not need.
 
@@ -101,6 +146,11 @@ class EntryCache(FunctionCache):
     def save_overload(self, sig, data):
         """Wait until it is known where that is to be kept."""
         self._made = sig, data
+
+    @property
+    def symbol(self) -> str:
+        """Name of the C function that was compiled just now."""
+        return self._made[1].fndesc.llvm_cfunc_wrapper_name if self._made else ""
 
     @property
     def has_made(self) -> bool:

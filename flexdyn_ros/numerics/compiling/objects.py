@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
-__all__ = ["LEVELS", "can", "load", "machine", "machines", "object_code"]
+__all__ = ["LEVELS", "can", "load", "machine", "machines", "object_code", "variables_of"]
 
 #: functions of the C library that compiled code calls
 _LIBRARY = frozenset(
@@ -119,6 +119,13 @@ def object_code(text: str, function: str, symbol: str) -> bytes | None:
     module.get_function(function).name = symbol
     code: bytes = _target().emit_object(module)
     return code if _needed(code) <= _LIBRARY else None
+
+
+def variables_of(module: Any) -> bytes:
+    """Object code of the variables of a module that it shares with others, without its functions."""
+    shared = [one for one in module.global_variables if one.linkage is llvm.Linkage.common]
+    code: bytes = _target().emit_object(llvm.parse_assembly("\n".join(map(str, shared))))
+    return code
 
 
 def _needed(code: bytes) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,8 +121,9 @@ def linearization_with_oil(
     locked: np.ndarray,
     states: Any,
     commands: Any,
-) -> Linearization:
-    """`Robot.linearize` with commands of valves.
+    dry: Callable[..., Linearization] = linearization_of,
+) -> LinearizationWithStates:
+    """`Robot.linearize` with commands of valves; dry: A and B without them, as of `linearization_of`.
 
     Cylinders pull with F(l, l', z), their states move as z' = R(l, l', z, u): slopes of both, by complex
     steps of the kernels, go around A and B of the robot at the efforts F. l' changes with q where the robot
@@ -145,11 +146,11 @@ def linearization_with_oil(
         )
         effort[at] = forces
         held = {name: load[i] for name, load in loads.items()}
-        A, B = linearization_of(functions, one, speed, effort, held or None, locked)
+        A, B = dry(functions, one, speed, effort, held or None, locked)
         found.append(_around(A, B, at, slopes, *_lines(functions, one, speed, at, kept)))
     n = 2 * kept.size + len(names)
     A, B = (np.reshape([each[k] for each in found], (*rows.shape, n, -1)) for k in range(2))
-    return LinearizationWithStates.of(A, B, names)
+    return LinearizationWithStates(A, B, names)
 
 
 def _lines(

@@ -8,9 +8,10 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["DELAYS", "gains", "joint_inertia", "sampled_growth", "sudden_inertia"]
+__all__ = ["DELAYS", "gains", "joint_inertia", "motions_about", "sampled_growth", "sudden_inertia"]
 
 #: delays, in samples, for which feedback must be stable
 DELAYS = (0.0, 0.5, 1.0)
@@ -48,18 +49,29 @@ def sampled_growth(
     ------
     StateError
     """
-    robot.functions.refuse("sampled_growth")
     if not (np.isfinite(period) and period > 0.0 and 0.0 <= delay <= period):
         raise StateError(
             f"period is {period} s and delay {delay} s, expected 0 <= delay <= period, 0 < period"
         )
     K = np.hstack([_matrix(robot, gain, name) for gain, name in ((stiffness, "P"), (damping, "D"))])
-    A, B = robot.linearize(q, np.zeros(robot.nv), tau)
+    A, B, T = motions_about(robot, q, tau)
+    K = K @ T
     old, old_input = _held(A, B, delay)
     rest, new_input = _held(A, B, period - delay)
     # states, and the effort that is still held from the sample before
     loop = np.block([[rest @ old - new_input @ K, rest @ old_input], [-K, np.zeros((len(K), B.shape[1]))]])
     return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
+
+
+def motions_about(
+    robot: Robot, q: np.ndarray, tau: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x' = A x + B u of the motions that constraints leave about rest at q (nq,): A (2k, 2k), B (2k, nu), and
+    (dq, dv) = T x, T (2nv, 2k)."""
+    A, B = robot.linearize(q, np.zeros(robot.nv), tau)
+    N = robot.functions.motions(q)
+    T = np.kron(np.eye(2), N)
+    return T.T @ A @ T, T.T @ B, T
 
 
 def gains(robot: Robot, value: Any, name: str) -> np.ndarray:
@@ -86,9 +98,15 @@ def sudden_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 
 def _effective_inertia(robot: Robot, q: np.ndarray, free: list[int]) -> np.ndarray:
-    robot.functions.refuse("the inertia of joints")
-    M = robot.mass_matrix(q)[np.ix_(free, free)]
     inertia = np.zeros(robot.nv)
+    if robot.functions.is_constrained:
+        # where nothing bends: all coordinates but those of passive joints are free
+        if any(c.kind in MODAL for c in robot.coordinates) and len(free) < robot.nv:
+            robot.functions.refuse("the inertia of joints of links that bend")
+        felt = np.diagonal(robot.functions.inverse_inertia(q))[free]
+        inertia[free] = np.divide(1.0, felt, out=np.zeros(len(free)), where=felt > 0.0)
+        return inertia
+    M = robot.mass_matrix(q)[np.ix_(free, free)]
     inertia[free] = 1.0 / np.diagonal(np.linalg.inv(M))
     return inertia
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,18 @@ LATER = (0.7, 2.1)
 BALANCED = 1e-6
 
 
-def steady_modes_of(robot: RobotInterface, q: np.ndarray, v: np.ndarray, locked: np.ndarray) -> Modes:
+#: of a state (q, v), the motions that constraints leave: (dq, dv) = (N x, P x + N y), N and P (m, k) of the
+#: coordinates that are not locked
+Tangent = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def steady_modes_of(
+    robot: RobotInterface,
+    q: np.ndarray,
+    v: np.ndarray,
+    locked: np.ndarray,
+    tangent: Tangent | None = None,
+) -> Modes:
     """Modes of x' = A x, x = (dq, dv), about a steady motion (q, v), locked (nv,) coordinates left out.
 
     A is that of `Robot.linearize` under the efforts that keep v as it is. With M, and G and K of the same
@@ -31,7 +43,7 @@ def steady_modes_of(robot: RobotInterface, q: np.ndarray, v: np.ndarray, locked:
     1974). Eigenvalues s come in complex pairs, whose shapes are complex: parts move out of phase.
     Each pair is a mode of frequency |s| / 2 pi and damping ratio -Re s / |s|. Of real eigenvalues s1, s2 with
     alike shapes, an overdamped mode has sqrt(s1 s2) / 2 pi and -(s1 + s2) / (2 sqrt(s1 s2)); 0 and infinity
-    where s1 s2 <= 0.
+    where s1 s2 <= 0. With a `tangent` x are the motions that constraints leave.
 
     Raises
     ------
@@ -45,19 +57,26 @@ def steady_modes_of(robot: RobotInterface, q: np.ndarray, v: np.ndarray, locked:
     rows = Rows({"q": (q, robot.nq), "v": (v, robot.nv)})
     names = tuple(name for name, held in zip(robot.v_names, locked, strict=True) if held)
     positions, velocities = rows.take("q"), rows.take("v")
-    nv, m = robot.nv, int(robot.nv - locked.sum())
+    nv, free = robot.nv, np.flatnonzero(~locked)
+    leaves = tangent or (lambda q, v: (np.eye(free.size), np.zeros((free.size, free.size))))
+    m = leaves(robot.neutral(), np.zeros(nv))[0].shape[1]
     frequency, ratio = np.zeros((rows.count, m)), np.zeros((rows.count, m))
     shape, unstable = np.zeros((rows.count, nv, m), dtype=complex), np.zeros(rows.count, dtype=bool)
     for i, (q_i, v_i) in enumerate(zip(positions, velocities, strict=True)):
-        A = _steady_matrix(robot, q_i, v_i, names)
+        A, M = _steady_matrix(robot, q_i, v_i, names), robot.mass_matrix(q_i)[np.ix_(free, free)]
         _warn_of_imbalance(robot, q_i, v_i, locked)
-        s, ways = _pairs(*np.linalg.eig(A), robot.mass_matrix(q_i)[np.ix_(~locked, ~locked)])
+        if tangent is not None:
+            N, P = tangent(q_i, v_i)
+            T = np.block([[N, np.zeros_like(N)], [P, N]])
+            A, M = np.linalg.lstsq(T, A @ T, rcond=None)[0], N.T @ M @ N
+        s, ways = _pairs(*np.linalg.eig(A), M)
+        ways = ways if tangent is None else N @ ways
         fastest = np.abs(s).max(initial=1.0)
         # rounding moves double eigenvalues, such as the two zeros of a joint without spring, by its root
         s[np.abs(s) < np.sqrt(64.0 * len(A) * np.finfo(float).eps) * fastest] = 0.0
         found, ratios = _of_pairs(s)
         order = np.argsort(found, kind="stable")
-        frequency[i], ratio[i], shape[i][~locked] = found[order], ratios[order], ways[:, order]
+        frequency[i], ratio[i], shape[i][free] = found[order], ratios[order], ways[:, order]
         unstable[i] = (s.real > STEADY * fastest).any()
     flat = (frequency, ratio, shape, unstable)
     return Modes(*(x.reshape(rows.shape + x.shape[1:])[()] for x in flat))
@@ -92,7 +111,10 @@ def _steady_matrix(
 
 
 def _warn_of_imbalance(robot: RobotInterface, q: np.ndarray, v: np.ndarray, locked: np.ndarray) -> None:
-    """Warn of coordinates without an actuator that would accelerate at (q, v)."""
+    """Warn of coordinates without an actuator that would accelerate at (q, v); with constraints, whose forces
+    may balance them, the efforts that hold the motion say so."""
+    if robot.functions.is_constrained:
+        return
     idle = ~(locked | np.isin(robot.v_names, robot.actuators))
     terms = np.array(robot.bias_terms(q, v)[:])
     size = np.sqrt(np.diag(robot.mass_matrix(q)))

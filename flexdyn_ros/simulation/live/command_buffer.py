@@ -25,6 +25,9 @@ from flexdyn_ros.simulation.live.message_fields import checked_numbers, is_stale
 #: longest time for which a position target moves on with its velocity [s]
 LONGEST_EXTRAPOLATION = 0.2
 
+#: fields of a JointState that a command may fill
+_FIELDS = ("position", "velocity", "effort")
+
 
 class CommandError(ValueError):
     """A command is malformed; the message names field, value given, value expected. Nothing of it is
@@ -78,6 +81,13 @@ class Command:
         return replace(self, path=None).with_rows(self.path.rows, **off)
 
 
+def _has_effort_alone(arrays: dict[str, np.ndarray]) -> bool:
+    """Whether a joint has an effort, and neither a position nor a velocity."""
+    nothing = np.full_like(next(iter(arrays.values())), np.nan)
+    position, velocity, effort = (~np.isnan(arrays.get(field, nothing)) for field in _FIELDS)
+    return bool((effort & ~position & ~velocity).any())
+
+
 def _says_nothing(arrays: Iterable[Sequence[float]], size: int) -> bool:
     """Whether arrays of this size, those of length 0 left out, hold nothing but NaN."""
     given = [array for array in arrays if len(array)]
@@ -113,6 +123,9 @@ class CommandBuffer:
         What joints do that have not been commanded since the start or `clear`.
     extrapolate : bool
         Position targets move on with their velocity targets, from the time of the command's stamp.
+    nan : {"refuse", "skip"}
+        A NaN among numbers refuses the command, or leaves this joint without a value of this field, as
+        ros2_control means it; infinities are always refused.
     """
 
     def __init__(
@@ -125,6 +138,7 @@ class CommandBuffer:
         gravity_compensation: bool = True,
         at_first: str = "zero",
         extrapolate: bool = False,
+        nan: str = "refuse",
     ) -> None:
         self.robot = robot
         self._rows = {c.name: c.v_index for c in robot.coordinates}
@@ -140,7 +154,7 @@ class CommandBuffer:
         self.positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
         self._interface, self._timeout, self._on_stale = interface, timeout, on_stale
         self._compensated, self._at_first = gravity_compensation, at_first
-        self._extrapolates = extrapolate
+        self._extrapolates, self._skips_nan = extrapolate, nan == "skip"
         self._lock = threading.Lock()
         self._command = self._none = Command.none(robot.nv)
         self._setpoint: Setpoint | None = None
@@ -165,15 +179,17 @@ class CommandBuffer:
         if len(set(names)) < len(names):
             raise self.refuse(f"name has {shortened(twice(names))!r} more than once")
         rows = np.array([self._checked_row(name) for name in names], dtype=np.int64)
-        fields = {field: getattr(message, field) for field in ("position", "velocity", "effort")}
+        fields = {field: getattr(message, field) for field in _FIELDS}
         if _says_nothing(fields.values(), len(names)):
             return False
         arrays = {
-            field: self._checked_array(field, values, len(names), "name") for field, values in fields.items()
+            field: self._checked_array(field, values, len(names), "name")
+            for field, values in fields.items()
+            if len(values)
         }
-        if all(array is None for array in arrays.values()):
+        if not arrays:
             raise self.refuse("position, velocity and effort are all empty, expected at least one")
-        if self._interface != "effort" and arrays["position"] is None and arrays["velocity"] is None:
+        if self._interface != "effort" and _has_effort_alone(arrays):
             raise self.refuse(f"effort alone, but command_interface is {self._interface}")
         stamp = seconds_of(message.header.stamp)
         self._take(rows, arrays, sim_time, wall_time, stamp if 0.0 < stamp <= sim_time else sim_time)
@@ -184,11 +200,10 @@ class CommandBuffer:
         if there is nothing but NaN. Raises CommandError, and nothing is taken."""
         if _says_nothing([message.data], len(self.joints)):
             return False
-        values = self._checked_array("data", message.data, len(self.joints), "parameter joints")
-        if values is None:
+        if not len(message.data):
             raise self.refuse(f"data is empty, expected {len(self.joints)} numbers")
-        arrays = dict.fromkeys(("position", "velocity", "effort"))
-        self._take(self._array_rows, arrays | {self._interface: values}, sim_time, wall_time)
+        values = self._checked_array("data", message.data, len(self.joints), "parameter joints")
+        self._take(self._array_rows, {self._interface: values}, sim_time, wall_time)
         return True
 
     def take_efforts(self, values: np.ndarray) -> None:
@@ -202,8 +217,7 @@ class CommandBuffer:
                 f"effort of {idle[0]} is {values[self._rows[idle[0]]]}, expected 0: it is not actuated"
             )
         rows = np.array([self._rows[name] for name in sorted(self.actuated)], dtype=np.int64)
-        arrays = {"effort": values[rows], "position": None, "velocity": None}
-        self._take(rows, arrays, inf, inf)
+        self._take(rows, {"effort": values[rows]}, inf, inf)
 
     def take_trajectory(self, message: Any, sim_time: float, q: np.ndarray, v: np.ndarray) -> JointPath:
         """A JointTrajectory from the present state on; one without points stops the joints where they are.
@@ -256,18 +270,23 @@ class CommandBuffer:
     def _take(
         self,
         rows: np.ndarray,
-        arrays: dict[str, np.ndarray | None],
+        arrays: dict[str, np.ndarray],
         sim_time: float,
         wall_time: float,
         meant_for: float = inf,
     ) -> None:
-        if arrays.get("position") is not None:
-            self._refuse_turns(rows)
+        # NaN: this joint has no value of this field; a joint without any keeps its previous command
+        nothing = np.full(len(rows), np.nan)
+        table = {field: arrays.get(field, nothing) for field in _FIELDS}
+        given = {field: ~np.isnan(array) for field, array in table.items()}
+        named = np.any(list(given.values()), axis=0)
+        self._refuse_turns(rows[given["position"]])
+        rows = rows[named]
         values: dict[str, object] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
         values["meant_for"] = meant_for
-        for field, array in arrays.items():
-            values[field] = 0.0 if array is None else array
-            values[f"has_{field}"] = array is not None
+        for field, array in table.items():
+            values[field] = np.where(given[field], array, 0.0)[named]
+            values[f"has_{field}"] = given[field][named]
         with self._lock:
             self._command = self._command.with_rows(rows, **values)
         self._note_acceptance(rows)
@@ -304,8 +323,8 @@ class CommandBuffer:
             raise CommandError(f"{where} names {name!r}, expected one of {', '.join(sorted(self.actuated))}")
         return self._rows[name]
 
-    def _checked_array(self, field: str, values: Any, size: int, of: str) -> np.ndarray | None:
-        return checked_numbers(field, values, size, of, self.refuse) if len(values) else None
+    def _checked_array(self, field: str, values: Any, size: int, of: str) -> np.ndarray:
+        return checked_numbers(field, values, size, of, self.refuse, nan=self._skips_nan)
 
     def refuse(self, error: object) -> CommandError:
         """Count a command that is not taken, here or elsewhere; the error to be raised."""

@@ -1,4 +1,4 @@
-"""What hydraulic legs take as inputs, and do with inputs that are fresh, old, missing or wrong.
+"""What cylinders on oil take as inputs, and do with inputs that are fresh, old, missing or wrong.
 
 docs/hydraulic_actuators.md, "What it does when". Inputs are taken whole, by name, or refused with the reason.
 Times are seconds of one clock that the caller keeps.
@@ -6,6 +6,7 @@ Times are seconds of one clock that the caller keeps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ class InputError(ValueError):
 
 
 class HydraulicRanges(NamedTuple):
-    """What inputs may be; arrays (n,) by leg.
+    """What inputs may be; arrays (n,) by cylinder.
 
     shortest, longest : lengths at both ends of the stroke [m]
     largest_force : of a force command [N]
@@ -43,7 +44,7 @@ class HydraulicRanges(NamedTuple):
 
 
 class HydraulicSetpoint(NamedTuple):
-    """Commands of the legs: forces [N] or valve openings (n,), in the order of the description."""
+    """Commands of the cylinders: forces [N] or valve openings (n,), in the order of the description."""
 
     force: bool
     values: np.ndarray
@@ -52,7 +53,7 @@ class HydraulicSetpoint(NamedTuple):
 def read_leg_state(message: Any, ranges: HydraulicRanges) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Lengths [m], rates [m/s] and, where it has them, forces [N] (n,) of a JointState.
 
-    Other names than those of the legs may be there and are left alone.
+    Other names than those of the cylinders may be there and are left alone.
 
     Raises
     ------
@@ -110,8 +111,8 @@ CLOSING_TIME = 0.05
 class Limits:
     """Rate of the ticks [Hz], ages [s], and what is done when a command is too old.
 
-    lockstep: time goes by the leg states; legs without any command yet keep their valves closed, so that time
-    goes on. By a clock of its own, nothing is sent before the first command.
+    lockstep: time goes by the leg states; cylinders without any command yet keep their valves closed, so that
+    time goes on. By a clock of its own, nothing is sent before the first command.
     """
 
     rate: float = 1000.0
@@ -160,7 +161,7 @@ class _Age:
 
 @dataclass
 class Actuation:
-    """Six legs, with their last command and last leg state.
+    """The cylinders of a robot, with their last command and last leg state.
 
     Parameters
     ----------
@@ -175,6 +176,8 @@ class Actuation:
     enabled: bool = True
     fault: str = ""
     counters: Counters = field(default_factory=Counters)
+    #: called when cylinders have been filled anew
+    begin: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.start_over()
@@ -196,7 +199,8 @@ class Actuation:
     # ---- inputs ----
 
     def take_leg_state(self, message: object, now: float) -> bool:
-        """Keep a JointState of the legs; False if it is refused: the one before stays, as old as it was."""
+        """Keep a JointState of the cylinders; False if it is refused: the one before stays, as old as it
+        was."""
         try:
             self._lengths, self._rates, self._forces = read_leg_state(message, self.ranges)
         except InputError as error:
@@ -231,7 +235,7 @@ class Actuation:
         return self._lengths, self._rates
 
     def conditions(self) -> tuple[str, ...]:
-        """What keeps the legs from following commands, if anything."""
+        """What keeps the cylinders from following commands, if anything."""
         if self.fault:
             return (f"fault: {self.fault}; valves closed until reset",)
         if self.is_waiting:
@@ -275,6 +279,7 @@ class Actuation:
                 pressure_bore=np.full_like(lengths, p), pressure_rod=np.full_like(lengths, p)
             )
         self.cylinders = Cylinders(self.hydraulics, state)
+        self.begin()
 
     # ---- time ----
 
@@ -371,6 +376,27 @@ class Actuation:
         counters.ticks_saturated += seen & 1
         counters.ticks_cavitating += bool(seen & 8)
         counters.most_evaluations_per_tick = max(counters.most_evaluations_per_tick, attempts)
+
+
+_FLAGS = {
+    cylinder.CAVITATION: "cavitates",
+    cylinder.STROKE_LOW | cylinder.STROKE_HIGH: "stands at the end of its stroke",
+    cylinder.FAULT: "would have pressures that are no numbers, and keeps the last good ones",
+}
+
+
+def oil_remarks(cylinders: Cylinders, settings: tuple[dict[str, float], dict[str, float]]) -> list[str]:
+    """Sentences about pumps that stand still, leaks that are not described, chambers that cavitate, and
+    pistons at their stops; settings as of `Stepper.oil_settings`."""
+    speeds, leaks = settings
+    found = [f"the pump of '{name}' stands still" for name, speed in speeds.items() if speed == 0.0]
+    column, flags = cylinders.hydraulics.model.column, cylinders["flags"].astype(int)
+    described = np.maximum(column("leak_bore"), column("leak_rod"))
+    for (name, leak), own, bits in zip(leaks.items(), described, flags, strict=True):
+        if leak > own:
+            found.append(f"'{name}' leaks {leak:g} m3/(s Pa) to the tank")
+        found += [f"'{name}' {text}" for flag, text in _FLAGS.items() if bits & flag]
+    return found
 
 
 def pace_word(lockstep: bool) -> str:

@@ -38,14 +38,16 @@ def checked_numbers(
     error: MakeError = ValueError,
     *,
     only: Any = slice(None),
+    nan: bool = False,
 ) -> np.ndarray:
-    """A float64[] field of `size` numbers as a new array, or some of its entries, all finite; else an error
-    that names the field, and `of` what there must be a number each."""
+    """A float64[] field of `size` numbers as a new array, or some of its entries, all finite (or NaN, if that
+    is allowed); else an error that names the field, and `of` what there must be a number each."""
     if len(values) != size:
         raise error(f"{field} has {len(values)} numbers, expected {size}{of and f' (as many as {of})'}")
     array = np.array(numbers_of(values)[only])
-    if not np.isfinite(array).all():
-        at = int(np.argmin(np.isfinite(array)))
+    good = ~np.isinf(array) if nan else np.isfinite(array)
+    if not good.all():
+        at = int(np.argmin(good))
         where = np.arange(size)[only][at]
         raise error(f"{field}[{where}] is {array[at]}, expected a finite number")
     return array

@@ -7,24 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
-    CAVITATION,
-    FAULT,
-    STROKE_HIGH,
-    STROKE_LOW,
-)
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
-from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
+from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint, oil_remarks
 from flexdyn_ros.simulation.live.message_fields import is_stale
+from flexdyn_ros.simulation.live.simulation import driven_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode
 from flexdyn_ros.simulation.steps.stepper import Stepper
-
-_FLAGS = {
-    CAVITATION: "cavitates",
-    STROKE_LOW | STROKE_HIGH: "stands at the end of its stroke",
-    FAULT: "would have pressures that are no numbers, and keeps the last good ones",
-}
 
 
 class OilDrive:
@@ -71,9 +60,7 @@ class OilDrive:
 
     def motion(self, stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
         """q and v, then lengths and rates of cylinders."""
-        q, v, nv = stepper.q, stepper.v, self.robot.nv
-        position, speed = self.robot.functions.effort_motion(q, v)
-        return np.concatenate([q, position[nv:]]), np.concatenate([v, speed[nv:]])
+        return driven_motion(stepper)
 
     def take_setpoint(self, setpoint: HydraulicSetpoint, sim_time: float, wall_time: float) -> None:
         """A setpoint for the cylinders whose values are numbers, directly."""
@@ -88,14 +75,7 @@ class OilDrive:
         """Sentences about pumps that stand still, leaks that are not described, chambers that cavitate,
         pistons at their stops, and a command that is stale."""
         assert self.fused is not None
-        speeds, leaks = stepper.oil_settings()
-        found = [f"the pump of '{name}' stands still" for name, speed in speeds.items() if speed == 0.0]
-        column, flags = self.fused.hydraulics.model.column, self.fused.cylinders["flags"].astype(int)
-        described = np.maximum(column("leak_bore"), column("leak_rod"))
-        for (name, leak), own, bits in zip(leaks.items(), described, flags, strict=True):
-            if leak > own:
-                found.append(f"'{name}' leaks {leak:g} m3/(s Pa) to the tank")
-            found += [f"'{name}' {text}" for flag, text in _FLAGS.items() if bits & flag]
+        found = oil_remarks(self.fused.cylinders, stepper.oil_settings())
         late = f"no command: valves closed of {', '.join(self.stale)}"
         return (*found, *((late,) if self.stale else ()))
 
@@ -103,6 +83,11 @@ class OilDrive:
         self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
     ) -> int:
         """Some steps by a setpoint; the stepper's status. `obey` gives a setpoint to the stepper itself."""
+        self.lead(stepper, setpoint, obey)
+        return stepper.advance(steps)
+
+    def lead(self, stepper: Stepper, setpoint: Setpoint, obey: Callable[[Setpoint], None]) -> None:
+        """Tell cylinders and joints what to do in the next steps."""
         assert self.fused is not None
         obey(setpoint)
         places = self.fused.places
@@ -113,7 +98,6 @@ class OilDrive:
             stepper.set_servo(stiffness, damping)
         values, mode = self._commands(stepper, setpoint, places)
         self.fused.command(values, mode)
-        return stepper.advance(steps)
 
     # ---- how ----
 

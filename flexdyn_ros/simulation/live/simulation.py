@@ -45,6 +45,15 @@ class Driven(NamedTuple):
         return Driven(coordinates, tuple(c.name for c in coordinates), len(coordinates))
 
 
+def driven_motion(stepper: Stepper) -> tuple[np.ndarray, np.ndarray]:
+    """q and v, then lengths and rates of the elements that are driven."""
+    robot, q, v = stepper.robot, stepper.q, stepper.v
+    if robot.nu == robot.nv:
+        return q, v
+    position, speed = robot.functions.effort_motion(q, v)
+    return np.concatenate([q, position[robot.nv :]]), np.concatenate([v, speed[robot.nv :]])
+
+
 def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and critical damping (nu,) of the servos of joints and cylinders about a configuration.
 
@@ -127,8 +136,9 @@ class Simulation:
         State after start and reset.
     stiffness, damping : (nu,) arrays
         Gains of the servos when they are on.
-    drive : PlatformDrive or OilDrive, optional
-        What advances the stepper of a platform, or of a tree whose cylinders oil drives.
+    drive : PlatformDrive, OilDrive or ExternalDrive, optional
+        What advances the stepper of a platform, of a tree whose cylinders oil drives, or of a robot whose
+        cylinders are computed by another process.
     options : of the Stepper
     """
 
@@ -170,7 +180,7 @@ class Simulation:
         if self.fault:
             return False
         stepper = self.stepper
-        measured = self._motion()[0] if self.drive is None else self.drive.measured(stepper)
+        measured = driven_motion(stepper)[0] if self.drive is None else self.drive.measured(stepper)
         setpoint = self.buffer.setpoint(stepper.t, time.monotonic(), measured)
         if self.drive is None:
             self._obey(setpoint)
@@ -214,20 +224,12 @@ class Simulation:
         except SingularityError:
             return np.zeros(self.robot.nu)
 
-    def _motion(self) -> tuple[np.ndarray, np.ndarray]:
-        """q and v, then lengths and rates of the elements that are driven."""
-        q, v, nv = self.stepper.q, self.stepper.v, self.robot.nv
-        if self.robot.nu == nv:
-            return q, v
-        position, speed = self.robot.functions.effort_motion(q, v)
-        return np.concatenate([q, position[nv:]]), np.concatenate([v, speed[nv:]])
-
     def joint_motion(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities that commands are about: of coordinates and cylinders, of a platform its
         legs' lengths."""
         stepper = self.stepper
         if self.drive is None:
-            q, v = self._motion()
+            q, v = driven_motion(stepper)
             return q.copy(), v.copy()
         position, velocity = self.drive.motion(stepper)
         return position.copy(), velocity.copy()

@@ -132,7 +132,7 @@ class FusedHydraulics:
         UnsupportedError
             For platforms.
         """
-        return self._kept.account(self._memory)
+        return self._kept.account(self._memory, self._stepper.q.copy())
 
     def _report(self) -> None:
         """Let the cylinders tell the forces of the oil that they hold."""

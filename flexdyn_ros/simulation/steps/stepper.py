@@ -174,7 +174,7 @@ class Stepper:
             _watched(w["servo_damping"]),
         )
         self.stop_stiffness, self.stop_damping = _watched(w["stop_stiffness"]), _watched(w["stop_damping"])
-        self.added_mass = _watched(w["scaled"])
+        self.added_mass = _watched(w["scaled"])[: self.robot.nv]
         self.tau, self.target_q, self.target_v = w["tau"], w["target_q"], w["target_v"]
         self.given, self.drive = w["given"], w["drive"]
         self._account = w["account"]
@@ -296,7 +296,7 @@ class Stepper:
         self._write_states(None)
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
         if self._requested_method == "scaled_rk4" and self._motion.modal:
-            w["scaled"][:] = scaled_masses(self._motion, robot.mass_matrix(new_q), self.dt)
+            w["scaled"][: robot.nv] = scaled_masses(self._motion, robot.mass_matrix(new_q), self.dt)
         if w.stops:
             self._write_stops()
         self._choose_method()

@@ -264,3 +264,35 @@ def test_pure_elongation_stays_straight_to_the_last_bit(arm):
     assert np.isfinite(q).all()
     assert np.ptp(q) <= 1e-15
     assert arm.arc_parameters(q)[0, 1] < 1e-12
+
+
+@pytest.mark.parametrize("options", [{}, {"formulation.kinematics": "modal", "formulation.order": 6}])
+def test_the_two_dynamics_undo_each_other(two, options):
+    """tau(a) is affine in a with slope M, and forward dynamics gives back a."""
+    robot = flexdyn_ros.load(two.description.text, options=options)
+    a = np.array([3.0, -2.0, 1.0, 4.0, -1.0, 2.5])
+    at_rest, tau = robot.inverse_dynamics(Q2, V2, np.zeros(6)), robot.inverse_dynamics(Q2, V2, a)
+    M = robot.mass_matrix(Q2)
+    assert np.allclose(M, M.T, rtol=0.0, atol=1e-14 * np.abs(M).max())
+    assert np.allclose(tau - at_rest, M @ a, rtol=0.0, atol=1e-12 * np.abs(tau).max())
+    assert np.allclose(robot.forward_dynamics(Q2, V2, tau), a, rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, {"formulation.kinematics": "modal", "formulation.order": 6}])
+def test_gravity_in_any_direction_has_the_energy_of_the_center_of_mass(two, options):
+    """V = -m g . c up to a constant, and its slope by q is the gravity force."""
+    gravity = np.array([3.0, -5.0, -7.0])
+    robot = flexdyn_ros.load(two.description.text, options={**options, "gravity": gravity.tolist()})
+    still, h = np.zeros(6), 1e-6
+    other = Q2 + [0.004, -0.003, 0.006, 0.002, 0.005, -0.001]
+    fall = robot.center_of_mass(other) - robot.center_of_mass(Q2)
+    gained = robot.energy(other, still).gravity - robot.energy(Q2, still).gravity
+    mass = gained / -(gravity @ fall)
+    down = flexdyn_ros.load(two.description.text, options={**options, "gravity": [0.0, 0.0, -9.81]})
+    gained = down.energy(other, still).gravity - down.energy(Q2, still).gravity
+    assert gained == pytest.approx(9.81 * mass * fall[2], rel=1e-9)
+    slope = [
+        (robot.energy(Q2 + e, still).gravity - robot.energy(Q2 - e, still).gravity) / (2.0 * h)
+        for e in h * np.eye(6)
+    ]
+    assert np.allclose(robot.bias_terms(Q2, still).gravity, slope, rtol=0.0, atol=1e-7 * np.abs(slope).max())

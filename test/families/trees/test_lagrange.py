@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from flexdyn_ros import load
+from flexdyn_ros.families.trees.lagrange.kernels import affine
 from flexdyn_ros.families.trees.lagrange.model import build_lagrange, equations
 from flexdyn_ros.families.trees.rigid.model import build_tree
 
@@ -80,3 +82,46 @@ def test_floating_humanoid_equals_newton_euler():
     text = Path(example("talos_data/robots/talos_reduced.urdf")).read_text()
     text = text.replace("</robot>", "<flexdyn><base type='floating'/></flexdyn></robot>")
     compare(load(text), seed=3, states=3)
+
+
+def unit_first(rng, first):
+    """A transform (first = 1) or a derivative of one (0): unit-first, its other entries at random."""
+    X = rng.standard_normal((4, 4))
+    X[0] = first, 0.0, 0.0, 0.0
+    return X
+
+
+@pytest.mark.parametrize(("left", "right"), [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)])
+def test_products_of_unit_first_matrices_are_those_of_matrices(left, right):
+    rng = np.random.default_rng(3)
+    X, Y, Z, was = unit_first(rng, left), unit_first(rng, right), *rng.standard_normal((2, 4, 4))
+    for function, arguments, expected in (
+        (affine.product, (X, Y), X @ Y),
+        (affine.apply_left, (X, Z), X @ Z),
+        (affine.apply_right_transposed, (Z, X), Z @ X.T),
+    ):
+        out = np.full((4, 4), np.nan)  # all of it is written
+        function(*arguments, out)
+        assert np.allclose(out, expected, rtol=0.0, atol=1e-13)
+    for function, arguments, expected in (
+        (affine.add_product, (X, Y, 0.7), 0.7 * X @ Y),
+        (affine.add_scaled, (Z, -0.4), -0.4 * Z),
+    ):
+        out = was.copy()
+        function(*arguments, out)
+        assert np.allclose(out, was + expected, rtol=0.0, atol=1e-13)
+    assert affine.trace_of_product(X, Z) == pytest.approx(np.trace(X @ Z), abs=1e-13)
+    assert affine.trace_of_sandwich(X, Z, Y) == pytest.approx(np.trace(X @ Z @ Y.T), abs=1e-13)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-6, 0.5, 1.99, 2.01, 7.0, 40.0])
+def test_the_exponential_and_its_coefficients_slopes(x):
+    """Rodrigues' formula in x = t.t equals the matrix exponential; slopes are differences, on both sides of x = 2."""
+    t, h = np.sqrt(x) * np.array([2.0, -1.0, 2.0]) / 3.0, 1e-5
+    K = np.cross(np.eye(3), -t)
+    a, b, *slopes = affine.exponential_coefficients(x)
+    assert np.allclose(np.eye(3) + a * K + b * K @ K, scipy.linalg.expm(K), rtol=0.0, atol=1e-13)
+    behind, ahead = (affine.exponential_coefficients(x + s) for s in (-h, h))
+    if x > h:
+        found = (np.array(ahead) - behind)[:4] / (2.0 * h)
+        assert np.allclose(slopes, found, rtol=1e-7, atol=1e-9)

@@ -155,8 +155,12 @@ class OilMemory(CylinderMemory):
         implicit = {"rosenbrock": layout.IMPLICIT, "semi_implicit_euler": layout.EULER}
         return implicit.get(method, super().scheme(method))
 
-    def account(self, memory: np.ndarray) -> OilAccount:
+    def account(self, memory: np.ndarray, q: np.ndarray) -> OilAccount:
         """See `CylinderMemory`."""
+        memory = memory.copy()
+        of_cylinders, unknown = self.rows(memory), self.rows(memory)[:, cylinder.OIL_1] <= 0.0
+        strokes = self.lengths(q) - self.parameters(memory)[:, cylinder.SHORTEST]
+        of_cylinders[unknown, cylinder.OIL_STROKE] = strokes[unknown]
         chambers, lines = np.zeros(self._count), np.zeros(self._supplies)
         entries.stored(*(self._part(memory, which) for which in range(1, 5)), chambers, lines)
         rows, shared = self.rows(memory), self.supplies(memory)

@@ -43,6 +43,10 @@ class Geometry:
         self._packed = PackedLoops(functions.packed, functions.tree, self.loops, functions.table)
         self._packed.provide_rows()
         self.kinds, self.loop_of = self._packed.kinds, self._packed.loop_of
+        turns = np.isin(self.kinds, _RHO)
+        rows = ((i, np.flatnonzero(turns & (self.loop_of == i))) for i in range(len(self.loops)))
+        #: loops that hold a turn, and their rows of it
+        self._held_turns = [(i, own) for i, own in rows if own.size]
 
     def at(self, q: np.ndarray, v: np.ndarray) -> Closure:
         """At rows of q (N, nq) and v (N, nv), which are good."""
@@ -70,13 +74,9 @@ class Geometry:
         """
         found = self.at(q[None], np.zeros((1, self.robot.nv)))
         phi, J = found.residual[0], found.J[0]
-        for i in range(len(self.loops)):
-            rows = np.flatnonzero((self.loop_of == i) & np.isin(self.kinds, _RHO))
-            if not rows.size:
-                continue
-            R1, R2 = found.turns[0, i]
-            t = rotation_vector(R1.T @ R2)
-            E = 0.5 * (np.trace(R1.T @ R2) * np.eye(3) - R1.T @ R2)
+        for i, rows in self._held_turns:
+            Q = found.turns[0, i, 0].T @ found.turns[0, i, 1]
+            t, E = rotation_vector(Q), 0.5 * (np.trace(Q) * np.eye(3) - Q)
             # rows of J are E R1' (Jw2 - Jw1)
             J[rows] = (
                 _rate_of_vector(t) @ np.linalg.solve(E, J[rows]) if abs(np.linalg.det(E)) > 1e-9 else J[rows]

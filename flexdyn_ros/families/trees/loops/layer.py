@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.loops.closing import Closing
 from flexdyn_ros.families.trees.loops.compiled import FastPaths
 from flexdyn_ros.families.trees.loops.dead_centres import DeadCentres
+from flexdyn_ros.families.trees.loops.dynamics import null_space
 from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.packed import PackedLoops
 from flexdyn_ros.families.trees.loops.placing import placed_loops, stations_of
@@ -106,6 +107,9 @@ class Loops(Layer):
 
     def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
         return self.closing.inverse_inertia(q)
+
+    def motions(self, q: np.ndarray) -> np.ndarray:
+        return null_space(self.closing.loop_jacobian(q))
 
     def loads_rows(
         self,

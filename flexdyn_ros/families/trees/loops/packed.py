@@ -30,7 +30,7 @@ class PackedLoops:
         self.header = layer_header(base, tree)
         self.address = self.header.address
         ends = [mount for loop in loops for mount in (loop.base, loop.end)]
-        m = tree.model
+        m, given = tree.model, [c.v_index for c in tree.coordinates if c.prescribed]
         #: kind of each row, and the number of its loop
         self.kinds = np.array([kind for loop in loops for kind in loop.rows], dtype=np.int64)
         self.loop_of = np.array([i for i, loop in enumerate(loops) for _ in loop.rows], dtype=np.int64)
@@ -47,6 +47,7 @@ class PackedLoops:
                 rows.INNER: inner,
                 rows.MOVES: np.ones(m.nv, dtype=np.int64),
                 rows.SIZES: np.ones(m.nv),
+                rows.GIVEN: given[0] if given else -1,
             }
         )
         #: times that rows were nearly fewer than at the neutral pose, and the share of pivots that says so

@@ -36,6 +36,8 @@ _STEP = 0.02
 #: of Newton's iteration: largest step [rad, m], rounds, residual relative to the forces, halvings of a step
 _LARGEST, _ROUNDS, _BALANCED, _HALVINGS = 0.3, 100, 1e-12, 30
 _TOLERANCE = 1e-9
+#: share of the largest number of J that is rounding
+_ROUNDING = 1e-13
 
 
 class Curvature(NamedTuple):
@@ -130,6 +132,22 @@ def held_at_rest(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Rest:
     return Rest(tau, lam, left)
 
 
+def tangent(
+    geometry: Geometry, q: np.ndarray, v: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Motions (dq, dv) = (N x, P x + N y) of free coordinates along which q (nq,), v (nv,) stay on the
+    loops: J N = 0, J P + d(J v)/dq N = 0."""
+    robot, nv = geometry.robot, geometry.robot.nv
+    moves, weights = differences(nv)
+    around = geometry.at(
+        robot.integrate(np.tile(q, (len(moves), 1)), moves, 1.0), np.tile(v, (len(moves), 1))
+    )
+    turned = np.einsum("s,skj->jk", weights, (around.J @ v).reshape(8, nv, -1))
+    J = geometry.at(q[None], v[None]).J[0][:, free]
+    N = null_space(J)
+    return N, -np.linalg.pinv(J, rcond=1e-9) @ turned[:, free] @ N
+
+
 def modes_with_loops(forces: Forces, q: np.ndarray, locked: np.ndarray) -> Modes:
     """Modes at rows of q (N, nq) on the motions that loops leave: N' K N x = omega^2 N' M N x."""
     loops = forces.closing
@@ -188,10 +206,12 @@ def equilibrium(
 
     def balance(q: np.ndarray, lam: np.ndarray | None) -> tuple[_Balance, np.ndarray]:
         found = loops.geometry.at(q[None], still[None])
+        # rows that only held coordinates move have nothing but rounding in the columns of the free ones
+        J = np.where(np.abs(found.J[0]) > _ROUNDING * np.abs(found.J[0]).max(), found.J[0], 0.0)
         load = robot.inverse_dynamics(q, still, still, wrenches)[:nv] - robot.actuation_matrix(q) @ tau
         if lam is None:
-            lam = np.linalg.lstsq(found.J[0][:, free].T, load[free], rcond=1e-10)[0]
-        return _Balance((load - found.J[0].T @ lam)[free], found.residual[0], found.J[0], load), lam
+            lam = np.linalg.lstsq(J[:, free].T, load[free], rcond=1e-10)[0]
+        return _Balance((load - J.T @ lam)[free], found.residual[0], J, load), lam
 
     def stiffness(q: np.ndarray, lam: np.ndarray) -> np.ndarray:
         motion = {"q": (q, f.nq), "v": (still, nv), "a": (still, nv), "tau": (tau, f.nu)}

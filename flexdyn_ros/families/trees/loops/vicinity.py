@@ -14,11 +14,15 @@ from flexdyn_ros.families.trees.loops.small_motions import (
     equilibrium,
     linearized,
     modes_with_loops,
+    tangent,
 )
+from flexdyn_ros.robot.analysis.derivatives import linearization_with_oil
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates
+from flexdyn_ros.robot.analysis.steady_modes import steady_modes_of
 from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.parameters import names_that_fit
-from flexdyn_ros.robot.results import Equilibrium, Linearization, Modes
+from flexdyn_ros.robot.results import Equilibrium, Linearization, LinearizationWithStates, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 
@@ -38,7 +42,7 @@ class Vicinity:
         lock: Sequence[str] | str = (),
         commands: object = None,
         states: object = None,
-    ) -> Linearization:
+    ) -> Linearization | LinearizationWithStates:
         """A and B of `Robot.linearize`, in all coordinates: the derivative of `forward_dynamics`, off the
         loops too. At an equilibrium A has two eigenvalues 0 for each independent row of the loops.
 
@@ -46,12 +50,26 @@ class Vicinity:
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
         UnsupportedError
-            With commands of valves, or states of elements.
+            As `Robot.linearize`.
         """
-        if commands is not None or states is not None:
-            raise self.closing.unsupported("linearize(commands=...)")
         f = self.closing.functions
         locked = chosen_coordinates(lock, f.coordinates, "lock")
+        if commands is not None:
+            return linearization_with_oil(f, q, v, tau, wrenches, locked, states, commands, self._dry)
+        if states is not None:
+            raise self.closing.unsupported("linearize(states=...) without commands")
+        return self._dry(f, q, v, tau, wrenches, locked)
+
+    def _dry(
+        self,
+        f: FamilyFunctions,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None,
+        wrenches: Mapping[str, object] | None,
+        locked: np.ndarray,
+    ) -> Linearization:
+        """A and B by the efforts."""
         held = {f.v_names[i]: 0.0 for i in np.flatnonzero(locked)}
         rows, found = self.forces.solve(q, v, tau, wrenches, held, OPEN)
         state = {name: rows.take(name) for name in ("q", "v", "tau")}
@@ -64,7 +82,8 @@ class Vicinity:
         return Linearization(*(x.reshape(*rows.shape, *x.shape[1:]) for x in (A, B)))
 
     def modes(self, q: np.ndarray, *, v: np.ndarray | None = None, lock: Sequence[str] | str = ()) -> Modes:
-        """Modes of vibration about rest at q (..., nq), on the motions that loops leave: as many as these.
+        """Modes of vibration about rest at q (..., nq), or about steady rotation with v (..., nv), on the
+        motions that loops leave: as many as these.
 
         The forces of loops are those under which the least efforts of all actuators, and of locked
         coordinates, hold the robot.
@@ -72,18 +91,24 @@ class Vicinity:
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
-            StateError: the loops are open at q.
-        UnsupportedError
-            With v.
+            StateError: the loops are open at q, or the motion is not steady.
         """
-        if v is not None:
-            raise self.closing.unsupported("modes(v=...)")
         f = self.closing.functions
         locked = chosen_coordinates(lock, f.coordinates, "lock") | f.prescribed
-        rows = Rows({"q": (q, f.nq)})
+        rows = Rows({"q": (q, f.nq)} if v is None else {"q": (q, f.nq), "v": (v, f.nv)})
         still = np.zeros((rows.count, f.nv))
         if self.closing.refuse_open(self.closing.at(rows), still, (), OPEN).any():
             raise StateError("the loops are open")
+        if v is not None:
+            geometry, free = self.closing.geometry, np.flatnonzero(~locked)
+            for one, speed in zip(rows.take("q"), rows.take("v"), strict=True):
+                there = f.robot.integrate(one, speed, 1.0 / np.abs(speed).max(initial=1e-300))
+                if np.abs(geometry.at(there[None], speed[None]).residual).max() > OPEN:
+                    raise StateError(
+                        "the motion is not steady: joints within the loops move; expected a v that turns the "
+                        "robot as a whole, about an axis along gravity if there is any"
+                    )
+            return steady_modes_of(f.robot, q, v, locked, lambda q, v: tangent(geometry, q, v, free))
         found = modes_with_loops(self.forces, rows.take("q"), locked)
         return Modes(*(x.reshape((*rows.shape, *x.shape[1:]))[()] for x in found))
 

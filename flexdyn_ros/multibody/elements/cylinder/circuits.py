@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.description.elements.oil import CylinderHydraulics, SharedSupply
+from flexdyn_ros.description.elements.platforms import Leg
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import suggestion
+from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.multibody.elements.leg import MountedLeg
 
+#: supply of the legs of a platform that states its own
+OF_PLATFORM = "platform/supply"
 #: what oil may drive
 OnOil = DrivenCylinder | MountedLeg
 
@@ -54,6 +60,66 @@ def circuits_of(description: RobotDescription) -> tuple[Circuit, ...]:
             place.fail("a supply has the same name", "name", cylinder.name, "a name of its own")
         fed[name].append((i, cylinder))
     return tuple(Circuit(supplies[name], tuple(each)) for name, each in fed.items() if each)
+
+
+def fed_by(description: RobotDescription) -> dict[str, list[DrivenCylinder | Leg]]:
+    """Cylinders and legs with oil by the names of the supplies that feed them; a platform's own is
+    `platform/supply`."""
+    found: dict[str, list[DrivenCylinder | Leg]] = {}
+    for cylinder in _all(description, DrivenCylinder):
+        if cylinder.hydraulics is not None:
+            found.setdefault(cylinder.hydraulics.supply, []).append(cylinder)
+    for leg in () if description.platform is None else description.platform.legs:
+        if leg.hydraulics is not None:
+            found.setdefault(leg.hydraulics.supply.name or OF_PLATFORM, []).append(leg)
+    return found
+
+
+def without_oil(description: RobotDescription, names: Collection[str]) -> RobotDescription:
+    """The description whose cylinders and legs of these names are told their forces: another process computes
+    their oil. Supplies that fed them alone are left out.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that no cylinder with hydraulics has.
+    DescriptionError
+        For a cylinder whose supply feeds one that stays.
+    """
+    fed = fed_by(description)
+    for name in names:
+        known = [record.name for records in fed.values() for record in records]
+        UnknownNameError.check("cylinder with <hydraulics>", name, known)
+    for supply, records in fed.items():
+        leaving = [record for record in records if record.name in names]
+        staying = [record for record in records if record.name not in names]
+        if leaving and staying:
+            one, other = leaving[0].name, staying[0].name
+            description.place(leaving[0], f"cylinder '{one}'").fail(
+                f"another process computes '{one}' and not '{other}', which is on the same supply",
+                "supply",
+                supply,
+                f"both in one process, or a supply of its own for '{one}'",
+            )
+    drop = {supply for supply, records in fed.items() if all(x.name in names for x in records)}
+    # legs of a platform in a tree, and their supply, are made anew by the robot
+    extras: dict[str, tuple[Any, ...]] = {
+        key: values for key, values in description.extras.items() if key != rule_of(MountedLeg).name
+    }
+    key = rule_of(DrivenCylinder).name
+    if key in extras:
+        extras[key] = tuple(
+            replace(each, hydraulics=None) if each.name in names else each for each in extras[key]
+        )
+    supplies = extras.pop("supply", ())
+    kept = tuple(x for x in supplies if x.name not in drop and not x.name.startswith(OF_PLATFORM))
+    if kept:
+        extras["supply"] = kept
+    platform = description.platform
+    if platform is not None and any(leg.name in names for leg in platform.legs):
+        legs = (replace(leg, hydraulics=None) if leg.name in names else leg for leg in platform.legs)
+        platform = replace(platform, legs=tuple(legs), hydraulics=None)
+    return replace(description, extras=extras, platform=platform)
 
 
 def _all(description: RobotDescription, record: type) -> tuple[Any, ...]:

@@ -8,7 +8,9 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.multibody.elements.cylinder.kernels import entries
 from flexdyn_ros.multibody.elements.cylinder.kernels import forces as kernels
+from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     FORCE_COMMAND,
     PARAMETERS,
@@ -16,9 +18,13 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     STATE_COUNT,
     VALVE,
 )
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import IDEAL, PUMP, SPEED, SUPPLY_STATE_COUNT
+from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import work_size
 from flexdyn_ros.multibody.elements.cylinder.parameters import HydraulicModel, build_hydraulics
 from flexdyn_ros.robot.arguments import numbers
 
+#: parameters of a cylinder: what leaks from its chambers to the tank
+LEAKS = [PARAMETERS.index(name) for name in ("leak_bore", "leak_rod")]
 _MODES = {"valve": VALVE, "force": FORCE_COMMAND}
 
 
@@ -63,7 +69,7 @@ class HydraulicState(NamedTuple):
 
 
 class Hydraulics:
-    """The servo-hydraulic cylinders of a platform (docs/theory/hydraulics.md). Immutable.
+    """The servo-hydraulic cylinders of a robot (docs/theory/hydraulics.md). Immutable.
 
     Parameters
     ----------
@@ -72,7 +78,7 @@ class Hydraulics:
     Attributes
     ----------
     names : tuple of str
-        The n legs, in the order of all arrays.
+        The n cylinders, in the order of all arrays.
     """
 
     def __init__(self, model: HydraulicModel) -> None:
@@ -238,6 +244,16 @@ class Hydraulics:
             raise DimensionError(f"batches do not fit: {shapes}") from None
 
 
+def oil_settings(
+    model: HydraulicModel, parameters: np.ndarray, pumps: np.ndarray
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Speeds of pumps [rad/s] by names of supplies, the larger leakage to the tank [m3/(s Pa)] by names of
+    cylinders, of rows of parameters (n, k) and (s, m)."""
+    rows = zip(model.supplies, pumps, strict=True)
+    speeds = {name: float(row[SPEED]) for name, row in rows if row[PUMP] != IDEAL}
+    return speeds, dict(zip(model.names, parameters[:, LEAKS].max(axis=1).tolist(), strict=True))
+
+
 def unpacked(states: np.ndarray) -> HydraulicState:
     """Fields (..., n) of states (..., n, STATE_COUNT); columns that older recordings lack are zero."""
     columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
@@ -251,6 +267,8 @@ def unpacked(states: np.ndarray) -> HydraulicState:
 class Cylinders:
     """The same cylinders with one state that is overwritten: for loops in real time. One per thread.
 
+    Cylinders on supplies that they share move with these, which begin with their valves shut.
+
     Parameters
     ----------
     hydraulics : Hydraulics
@@ -263,6 +281,8 @@ class Cylinders:
     ----------
     rows : (n, k) array
         The state, columns as STATE of kernels/memory.py.
+    lines : (s, k) array
+        That of the shared supplies, columns as SUPPLY_STATE of kernels/supplies.py.
     """
 
     def __init__(
@@ -274,6 +294,13 @@ class Cylinders:
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)
+        self._parameters = hydraulics._parameters.copy()
+        self._pumps = np.array(hydraulics.model.supply_parameters)
+        self.lines = np.zeros((len(hydraulics.model.supplies), SUPPLY_STATE_COUNT))
+        if self.lines.size:
+            none = np.zeros(0)
+            self._work = np.zeros(work_size(n))
+            entries.rest(none, self._pumps.reshape(-1), none, self.lines.reshape(-1), none, none)
         if state is not None:
             self.set_state(state)
 
@@ -290,6 +317,18 @@ class Cylinders:
         """A copy of the present state."""
         return unpacked(self.rows)
 
+    def oil_settings(self) -> tuple[dict[str, float], dict[str, float]]:
+        """See `Stepper.oil_settings`."""
+        return oil_settings(self.hydraulics.model, self._parameters, self._pumps)
+
+    def set_supply(self, name: str, *, speed: float) -> None:
+        """Let the pump of a supply turn at another speed [rad/s]."""
+        self._pumps[self.hydraulics.model.supplies.index(name), SPEED] = speed
+
+    def set_leakage(self, name: str, leakage: float) -> None:
+        """Let oil leak from both chambers of a cylinder to the tank [m3/(s Pa)]."""
+        self._parameters[self.hydraulics.names.index(name), LEAKS] = leakage
+
     def tick(
         self,
         lengths: np.ndarray,
@@ -302,10 +341,18 @@ class Cylinders:
     ) -> int:
         """`Hydraulics.step` in place, without its checks: contiguous float64 arrays (n,), finite.
 
-        command means forces [N] if `force`, else valve openings. Returns the number of cylinders that kept
-        their state because the new one would not be finite.
+        command means forces [N] if `force`, else valve openings. Returns the number of cylinders, or of
+        supplies with theirs, that kept their state because the new one would not be finite.
         """
-        return kernels.tick(
-            self.hydraulics._address, len(self._zero), self._flat, self._before, lengths, rates,
-            self._zero if accelerations is None else accelerations, command, int(force), dt,
+        motion = (lengths, rates, self._zero if accelerations is None else accelerations)
+        meaning = FORCE_COMMAND if force else VALVE
+        if not self.lines.size:
+            return kernels.tick(
+                self._parameters.ctypes.data, len(self._zero), self._flat, self._before, *motion, command,
+                meaning, dt,
+            )  # fmt: skip
+        return entries.tick(
+            self._parameters.reshape(-1), self._pumps.reshape(-1), self._flat, self.lines.reshape(-1),
+            self._work, *motion, command, np.full(len(self._zero), float(meaning)), dt,
+            min(FOLLOW * dt, 1.0),
         )  # fmt: skip

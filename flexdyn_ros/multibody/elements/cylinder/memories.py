@@ -9,12 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import PARAMETERS, STATE
+from flexdyn_ros.multibody.elements.cylinder.hydraulics import LEAKS, Hydraulics, oil_settings
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import STATE
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
-    IDEAL,
-    PUMP,
-    SPEED,
     SUPPLY_PARAMETER_COUNT,
     SUPPLY_STATE,
     SUPPLY_STATE_COUNT,
@@ -30,9 +27,6 @@ from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.motion import ElementMemory, ElementState, OilSlopes, complete_states
 
 __all__ = ["CylinderMemory", "OilAccount"]
-
-#: parameters of a cylinder: what leaks from its chambers to the tank
-_LEAKS = [PARAMETERS.index(name) for name in ("leak_bore", "leak_rod")]
 
 
 class OilAccount(NamedTuple):
@@ -95,19 +89,11 @@ class CylinderMemory(ElementMemory):
 
     def set_leakage(self, memory: np.ndarray, cylinder: int, leakage: float) -> None:
         """See `ElementMemory`."""
-        self.parameters(memory)[cylinder, _LEAKS] = leakage
+        self.parameters(memory)[cylinder, LEAKS] = leakage
 
     def settings(self, memory: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
         """See `ElementMemory`."""
-        model = self.hydraulics.model
-        rows = self.supply_parameters(memory)
-        speeds = {
-            name: float(row[SPEED])
-            for name, row in zip(model.supplies, rows, strict=True)
-            if row[PUMP] != IDEAL
-        }
-        leakages = self.parameters(memory)[:, _LEAKS].max(axis=1).tolist()
-        return speeds, dict(zip(model.names, leakages, strict=True))
+        return oil_settings(self.hydraulics.model, self.parameters(memory), self.supply_parameters(memory))
 
     def oil_slopes(
         self, q: np.ndarray, v: np.ndarray, tau: Any, states: object, openings: object
@@ -149,8 +135,8 @@ class CylinderMemory(ElementMemory):
                 raise StateError(f"commands of '{name}' is {value}, expected an opening from -1 to 1")
         return values
 
-    def account(self, memory: np.ndarray) -> OilAccount:
-        """Energies of the oil.
+    def account(self, memory: np.ndarray, q: np.ndarray) -> OilAccount:
+        """Energies of the oil, where the robot is.
 
         Raises
         ------

@@ -67,6 +67,9 @@ def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
             expected = "<hydraulics> in <platform>, in every <leg>, or in none"
             message = f"leg '{leg.name}' has no hydraulics, but others have"
             description.place(leg, "leg").fail(message, expected=expected)
+        if leg.hydraulics.supply.name:
+            name, message = leg.hydraulics.supply.name, f"leg '{leg.name}': there is no supply of this name"
+            description.place(leg, "supply").fail(message, "name", name, "the name of a <supply>")
         slider = description.joint(leg.slider)
         fault = _fault_of(leg.hydraulics)
         if fault:

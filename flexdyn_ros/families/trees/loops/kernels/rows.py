@@ -40,7 +40,7 @@ from flexdyn_ros.numerics.verbs.table import table_at
 from . import metric
 
 #: words of loops in a header: behind those of all other layers
-FIRST, LOOPS_HEADER = 46, 64
+FIRST, LOOPS_HEADER = 49, 68
 (
     COUNT,  # of loops
     ROWS,  # of all loops
@@ -60,6 +60,7 @@ FIRST, LOOPS_HEADER = 46, 64
     TAKEN,
     SHARES,
     HELD,  # marks of coordinates that do not move onto the loops, then none of all coordinates
+    GIVEN,  # index in v of the prescribed coordinate, -1: none
 ) = range(FIRST, LOOPS_HEADER)
 
 #: pivot of the product of rows relative to the largest that counts as zero

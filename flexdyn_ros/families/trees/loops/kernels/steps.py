@@ -11,6 +11,9 @@ Rows that follow from others take no part. They are found from J W^2 J', W the i
 of the coordinates at the neutral pose.
 
 Work memory: that of what is within, then a `Room`.
+
+Where a motion is prescribed, what is within also says the effort that this takes, of all that it does not
+know: its answer to a row of the loops holds what the row itself does there.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import metric
 from .rows import (
+    GIVEN,
     LOST,
     MOVES,
     RANK,
@@ -87,11 +91,14 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     rank, lost = rows_by_size(data, sizes, m, nv), floats_at(head[LOST], 2)
     if rank < head[RANK] or least_pivot(data, rank) < lost[1]:
         lost[0] += 1.0
-    function, respond = inner_function(head, motion.ACCELERATE), inner_function(head, motion.RESPOND)
-    trial, answer = data.x, data.change
+    function, given = inner_function(head, motion.ACCELERATE), head[GIVEN]
+    # the answers by `respond` tell no effort of a prescribed motion
+    respond = 0 if given >= 0 else inner_function(head, motion.RESPOND)
+    trial, answer, taken = data.x, data.change, data.left
     for j in range(nv):
         data.force[j] = trial[j] = efforts[j]
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
+    before = trial[given] if given >= 0 else 0.0
     square = 1.0
     for j in range(nv):
         square += (sizes[j] * result[j]) ** 2
@@ -109,9 +116,15 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
             motion.call_respond(respond, arguments)
         for j in range(nv):
             data.W[r, j] = (answer[j] - (result[j] if respond == 0 else 0.0)) / share
+        if given >= 0:
+            taken[i] = (trial[given] - before) / share - data.J[r, given]
     if not push(data, rank, result):
         for j in range(nv):
             result[j] = np.nan
+    if given >= 0:
+        efforts[given] = before
+        for i in range(rank):
+            efforts[given] += data.lam[i] * taken[i]
     return 0
 
 

@@ -29,13 +29,15 @@ def rest_supply(S, Y):
 
 @kernel
 def oil_energy(P, X):
-    """Elastic energy of the oil in both chambers [J], of a state whose pressures belong to its stroke."""
+    """Elastic energy of the oil in both chambers [J], of a state whose pressures belong to its stroke; oil
+    that is not known yet is that of the pressures."""
     V1, V2, _ = volumes(P, X[at.OIL_STROKE])
     fluid = fluid_of(P)
     p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
-    e1, _ = energies(fluid, p1, volume_and_stiffness(fluid, p1)[0])
-    e2, _ = energies(fluid, p2, volume_and_stiffness(fluid, p2)[0])
-    return X[at.OIL_1] * e1 + X[at.OIL_2] * e2
+    w1, w2 = volume_and_stiffness(fluid, p1)[0], volume_and_stiffness(fluid, p2)[0]
+    s1 = X[at.OIL_1] if X[at.OIL_1] > 0.0 else V1 / w1
+    s2 = X[at.OIL_2] if X[at.OIL_2] > 0.0 else V2 / w2
+    return s1 * energies(fluid, p1, w1)[0] + s2 * energies(fluid, p2, w2)[0]
 
 
 @entry(f"int64({_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, float64, float64)", nogil=True)
@@ -79,4 +81,6 @@ def stored(parameters, pumps, states, supply_states, of_cylinders, of_lines):
     for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
         S = window(pumps, k * of.SUPPLY_PARAMETER_COUNT, of.SUPPLY_PARAMETER_COUNT)
         Y = window(supply_states, k * of.SUPPLY_STATE_COUNT, of.SUPPLY_STATE_COUNT)
-        of_lines[k] = 0.0 if S[of.PUMP] == of.IDEAL else line_energy(S, Y[of.OIL_LINE], Y[of.PRESSURE])
+        p = Y[of.PRESSURE]
+        oil = Y[of.OIL_LINE] if Y[of.OIL_LINE] > 0.0 or S[of.PUMP] == of.IDEAL else line_oil(S, p)
+        of_lines[k] = 0.0 if S[of.PUMP] == of.IDEAL else line_energy(S, oil, p)

@@ -1,7 +1,8 @@
-"""Faults of oil in a running simulator, as parameters: pumps at other speeds, cylinders that leak."""
+"""Faults of oil in a running node, as parameters: pumps at other speeds, cylinders that leak."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,16 @@ from flexdyn_ros.nodes.ros.declaration import (
     check_family_changes,
     declare_family,
 )
-from flexdyn_ros.nodes.simulator.parameters import LEAKAGES, SPEEDS
-from flexdyn_ros.simulation.live.simulation import Simulation
+from flexdyn_ros.nodes.ros.robot_parameters import LEAKAGES, SPEEDS
 
 
 class OilFaults:
     """Parameters supplies.NAME.speed and cylinders.NAME.leakage; both may change while the node runs.
+
+    Parameters
+    ----------
+    oil : callable() -> Stepper or Cylinders
+        What has them now.
 
     Raises
     ------
@@ -26,9 +31,9 @@ class OilFaults:
         If one is negative or no finite number.
     """
 
-    def __init__(self, node: Any, simulation: Simulation) -> None:
-        self._simulation = simulation
-        pumps, leakages = simulation.stepper.oil_settings()
+    def __init__(self, node: Any, oil: Callable[[], Any]) -> None:
+        self._oil = oil
+        pumps, leakages = oil().oil_settings()
         described = {SPEEDS: pumps, LEAKAGES: leakages}
         self._names = {of: tuple(values) for of, values in described.items()}
         #: values that are not as described
@@ -41,12 +46,12 @@ class OilFaults:
         self.apply()
 
     def apply(self) -> None:
-        """Let the present stepper have them, after a reset or for another payload."""
-        stepper = self._simulation.stepper
+        """Let the present oil have them, after a reset or for another payload."""
+        oil = self._oil()
         for name, speed in self._values[SPEEDS].items():
-            stepper.set_supply(name.removesuffix(".speed"), speed=speed)
+            oil.set_supply(name.removesuffix(".speed"), speed=speed)
         for name, leakage in self._values[LEAKAGES].items():
-            stepper.set_leakage(name.removesuffix(".leakage"), leakage)
+            oil.set_leakage(name.removesuffix(".leakage"), leakage)
 
     def change(self, changes: list[Any]) -> SetParametersResult:
         """Take over parameters that change, or none of them; between two ticks."""

@@ -1,0 +1,160 @@
+"""Mutants of a module: its text with one small mistake, for `scripts/mutate`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+OPERATORS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+# texts for people, and what does not depend on the order of its arguments
+SILENT_CALLS = {"print", "warn", "debug", "info", "warning", "error", "exception", "log", "append_text"}
+SYMMETRIC_CALLS = {
+    "max",
+    "min",
+    "maximum",
+    "minimum",
+    "hypot",
+    "isclose",
+    "allclose",
+    "array_equal",
+    "dot",
+    "sum2",
+}
+TYPES = {"dict", "tuple", "Callable", "Mapping", "Generator", "Literal", "NamedTuple"}
+TOLERANCE = 1e-5  # a tenth more of a tolerance is no mistake
+SILENT_FUNCTIONS = {"__repr__", "__str__", "__dir__", "_repr_html_", "__init_subclass__"}
+
+
+class Mutant(NamedTuple):
+    """One mistake: `text` for the bytes from `start` to `end`, in a statement that begins in line `first`."""
+
+    file: str
+    line: int
+    first: int
+    start: int
+    end: int
+    text: str
+
+    def source(self, original: bytes) -> bytes:
+        return original[: self.start] + self.text.encode() + original[self.end :]
+
+    def told(self, original: bytes) -> str:
+        """FILE:LINE: what stood there -> what stands there now."""
+        before, after = (
+            " ".join(part.split()) for part in (original[self.start : self.end].decode(), self.text)
+        )
+        return f"{self.file}:{self.line}: {before} -> {after}"
+
+
+def _texts(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.JoinedStr | ast.Constant) and isinstance(getattr(part, "value", ""), str)
+               for part in (node, *ast.iter_child_nodes(node)))  # fmt: skip
+
+
+def _name(node: ast.expr) -> str:
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def _with(node: ast.AST, **fields: object) -> str:
+    changed = type(node)(**{**dict(ast.iter_fields(node)), **fields})
+    return f"({ast.unparse(changed)})"
+
+
+def _swapped(values: list[ast.expr], index: int) -> list[ast.expr]:
+    return [*values[:index], values[index + 1], values[index], *values[index + 2 :]]
+
+
+def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """What a node may become, each with the expression that is replaced."""
+    match node:
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in OPERATORS and not _texts(node):
+            yield node, _with(node, op=OPERATORS[type(op)]())
+        case ast.Compare(ops=[op]):
+            yield node, _with(node, ops=[OPERATORS[type(op)]()])
+        case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
+            yield node, f"({ast.unparse(operand)})"
+        case ast.Constant(value=bool(value)):
+            yield node, str(not value)
+        case ast.Constant(value=int(value)):
+            yield node, str(value + 1)
+        case ast.Constant(value=float(value)) if not 0.0 < value < TOLERANCE:
+            yield node, repr(1.1 * value or 1.0)
+        case ast.Subscript(slice=ast.Tuple(elts=values)) if not any(isinstance(v, ast.Slice) for v in values):
+            for index in range(0 if _name(node.value) in TYPES else len(values) - 1):
+                if ast.dump(values[index]) != ast.dump(values[index + 1]):
+                    text = ", ".join(map(ast.unparse, _swapped(values, index)))
+                    yield node, f"{ast.unparse(node.value)}[{text}]"
+        case ast.Call(args=values) if _name(node.func) not in SYMMETRIC_CALLS:
+            for index in range(len(values) - 1):
+                pair = values[index : index + 2]
+                same = ast.dump(pair[0]) == ast.dump(pair[1])
+                if not same and not any(isinstance(value, ast.Starred) or _texts(value) for value in pair):
+                    yield node, _with(node, args=_swapped(values, index))
+    if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Constant):
+        yield node.test, f"(not ({ast.unparse(node.test)}))"
+
+
+def _removable(node: ast.AST) -> bool:
+    match node:
+        case ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
+            return True
+        case ast.Expr(value=ast.Call() as call):
+            return not _left_out(call)
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return True
+    return False
+
+
+def _left_out(node: ast.AST) -> bool:
+    match node:
+        case ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.FunctionDef(name=name):
+            return name in SILENT_FUNCTIONS
+        case ast.Call():
+            return _name(node.func) in SILENT_CALLS
+        case ast.If(test=test):
+            return "TYPE_CHECKING" in ast.dump(test) or "__main__" in ast.dump(test)
+    return False
+
+
+def mutants_of(file: str, source: bytes) -> list[Mutant]:
+    """Every mutant of a module, in the order of its text."""
+    starts = [0]
+    for text in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(text))
+    found: list[Mutant] = []
+
+    def add(node: ast.AST, text: str, first: int) -> None:
+        begin = starts[node.lineno - 1] + node.col_offset
+        found.append(
+            Mutant(file, node.lineno, first, begin, starts[node.end_lineno - 1] + node.end_col_offset, text)
+        )
+
+    def visit(node: ast.AST, first: int) -> None:
+        if _left_out(node):
+            return
+        first = node.lineno if isinstance(node, ast.stmt) else first
+        if _removable(node):
+            add(node, "pass", first)
+        if isinstance(node, ast.AugAssign) and type(node.op) in OPERATORS:
+            changed = ast.AugAssign(node.target, OPERATORS[type(node.op)](), node.value)
+            add(node, ast.unparse(changed), first)
+        for expression, text in _expressions(node):
+            add(expression, text, first)
+        if not isinstance(node, ast.Raise):  # the text of an error is no behaviour
+            for name, value in ast.iter_fields(node):
+                if name not in ("annotation", "returns", "decorator_list", "type_params"):
+                    for child in value if isinstance(value, list) else [value]:
+                        if isinstance(child, ast.AST):
+                            visit(child, first)
+
+    visit(ast.parse(source), 1)
+    return found
