@@ -1,5 +1,7 @@
 """Where processes share the tests, long files run first, and tests in real time last and alone."""
 
+import fcntl
+import importlib.util
 import os
 import subprocess
 import sys
@@ -86,3 +88,17 @@ def test_files_that_are_named_go_first_in_their_order(tmp_path):
 def test_files_that_go_first_are_there():
     assert len(set(LONGEST)) == len(LONGEST) > 10
     assert [name for name in LONGEST if not (TEST.parent / name).is_file()] == []
+
+
+def test_files_of_nodes_that_were_killed_are_removed_and_those_of_others_stay(tmp_path):
+    spec = importlib.util.spec_from_file_location("shared", Path(__file__).parents[1] / "conftest.py")
+    shared = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shared)
+    of = {name: {name, f"{name}_el", f"sem.{name}_mutex"} for name in ("fastdds_port7000", "fastdds_12ab")}
+    for name in {"fastdds_none", "other_el"}.union(*of.values()):
+        (tmp_path / name).touch()
+    with (tmp_path / "fastdds_port7000_el").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        shared.remove_shared_memory_of_killed_nodes(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == of["fastdds_port7000"] | {"fastdds_none", "other_el"}
