@@ -90,7 +90,9 @@ class StaticShape:
         near, driven = self._near.copy(), [c for c in self.robot.coordinates if c.actuated]
         at = [c.q_index for c in driven]
         near[at] = q[at]
-        self._near = self.robot.functions.closed(near, [c.name for c in driven])
+        # more actuators than motions: the nearest pose, since all of them can seldom be where they should
+        held = [c.name for c in driven] if len(driven) <= self.robot.mobility else []
+        self._near = self.robot.functions.closed(near, held)
         return self._near.copy()
 
     def aimed(self, q: np.ndarray, frame: str) -> np.ndarray:
@@ -160,11 +162,11 @@ def holding_stiffness(robot: Robot, q: np.ndarray) -> np.ndarray:
         Where there is no state of rest at q.
     """
     shape, rng = StaticShape(robot), np.random.default_rng(0)
-    needed = _needed(robot, shape, q)
+    needed, least = _needed(robot, shape, q), WEAK * _grip(robot, q)
     for _ in range(CONFIGURATIONS):
         try:
             other = robot.random(rng)
-            if _grip(robot, other) >= WEAK * _grip(robot, q):
+            if _grip(robot, other) >= least:
                 needed = np.maximum(needed, _needed(robot, shape, other))
         except ConvergenceError:
             continue

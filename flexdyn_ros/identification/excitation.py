@@ -191,7 +191,8 @@ def _joints(robot: Robot) -> list[Coordinate]:
             f"{robot.name} does not stand on a fixed base, or is driven by legs: not designed for"
         )
     if not joints:
-        raise UnsupportedError(f"{robot.name} has no joint that moves: there is nothing to excite")
+        moves = "has an actuator" if robot.functions.is_constrained else "moves"
+        raise UnsupportedError(f"{robot.name} has no joint that {moves}: there is nothing to excite")
     return joints
 
 

@@ -157,6 +157,11 @@ def test_exciting_motions_stay_on_the_loops_and_keep_their_limits():
     assert told(designed[1]) > told(designed[0])
 
 
+def test_a_mechanism_without_actuators_is_not_excited():
+    with pytest.raises(UnsupportedError, match="has no joint that has an actuator"):
+        excite(four_bar(more=""), 1.0)
+
+
 def test_motions_at_which_no_loop_closes_are_not_taken():
     rocker = four_bar(more='<actuation active="rocker_joint"/>')
     with pytest.raises(StateError, match="no motion keeps the limits"):

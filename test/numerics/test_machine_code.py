@@ -12,6 +12,15 @@ from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, entry, kernel
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_kept(tmp_path, monkeypatch):
+    """Whatever ran before, here and earlier: what these tests compile is new."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    cache._folder_of.cache_clear()
+    yield
+    cache._folder_of.cache_clear()
+
+
 def instructions(code):
     """Bytes of machine code in object code."""
     return sum(part.size() for part in llvm.ObjectFileRef.from_data(code).sections() if part.is_text())

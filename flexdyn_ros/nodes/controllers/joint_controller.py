@@ -270,10 +270,11 @@ class JointController(Controller):
         return q, v
 
     def _closed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state in which the controlled joints are as measured, and loops move the others; ValueError
-        where they do not close."""
+        """The state in which the controlled joints are as measured, and loops move the others; the nearest
+        one, where these are more than the motions; ValueError where loops do not close."""
+        held = self._joints if len(self._joints) <= self._robot.mobility else ()
         try:
-            q = self._robot.functions.closed(q, self._joints)
+            q = self._robot.functions.closed(q, held)
         except ConvergenceError as error:
             raise ValueError(f"position: {error}") from None
         N = self._robot.functions.motions(q)

@@ -196,7 +196,7 @@ def _tell_of_compiling(name: str) -> None:
 @contextmanager
 def compiling(function: Callable) -> Iterator[None]:
     """Around the compilation of a function: told of when it takes long, and the collector of garbage waits,
-    which else looks at all that the compiler holds again and again, a seventh of the time."""
+    which else looks at all that the compiler holds again and again."""
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
     told = Timer(PATIENCE, _tell_of_compiling, (name,))
     told.daemon = True
