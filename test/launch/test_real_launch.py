@@ -83,8 +83,8 @@ def test_every_node_that_a_launch_file_starts_comes_up_and_ends_well(environment
         capture_output=True, text=True, env=environment, check=False, timeout=2900,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
-    # ready, and ended well, of six launches
-    assert len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE)) == 12, done.stdout + done.stderr
+    # ready, and ended well, of seven launches
+    assert len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE)) == 14, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(shutil.which("ros2") is None, reason="the command ros2 is not installed")
