@@ -18,7 +18,7 @@ from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.expanded.appearance import Appearance
-from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.expanded.colour_scale import ColourRange, colours_of
 from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
 from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.simulation.live.message_fields import seconds_of
@@ -137,18 +137,18 @@ class DeformationMesh:
     Attributes
     ----------
     top : float
-        Value of the last colour: `settings.colour_limit`, or where that is 0 the largest value so far.
+        Value of the last colour: `settings.colour_limit`, or where that is 0 that of a `ColourRange`.
     """
 
     def __init__(self, description: RobotDescription) -> None:
         self._appearance = appearance_of(description)
         self._shape: tuple[object, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
-        self.top = 0.0
+        self.top, self._range = 0.0, ColourRange()
 
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
-        self.top = 0.0
+        self._range.restart()
 
     def message(self, stamp: Stamp, links: Sequence[Bent], settings: Any) -> bytes | None:
         """The message of some deflections; None where nothing bends.
@@ -160,7 +160,7 @@ class DeformationMesh:
             return None
         self._make(drawn, settings.frame_prefix)
         largest = self._take_values(stamp, drawn, settings.colour)
-        self.top = settings.colour_limit or max(self.top, largest)
+        self.top = settings.colour_limit or self._range.take(largest, seconds_of(stamp))
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
             tube.write_points(bent, settings.magnification, self._message.numbers[f"{n}/points"])
