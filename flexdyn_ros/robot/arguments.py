@@ -12,19 +12,6 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
 from flexdyn_ros.numerics.compiling.status import BAD_QUATERNION, QUATERNION_TOLERANCE
 
-__all__ = [
-    "Rows",
-    "by_name",
-    "check_out",
-    "explain_status",
-    "finite_number",
-    "numbers",
-    "refuse_nonfinite",
-    "warn_of_overflow",
-    "warn_of_singular_rows",
-]
-
-
 #: axes of an argument; NumPy's iterators and `broadcast` take 32 on all its versions, results have two more
 _MOST_AXES = 30
 

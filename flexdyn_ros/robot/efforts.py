@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.robot.arguments import numbers
 
-__all__ = ["scattered_efforts"]
-
 
 def scattered_efforts(
     u: object, actuators: tuple[str, ...], index: Mapping[str, int], nu: int, name: str = "u"

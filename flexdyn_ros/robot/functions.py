@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 #: see `FamilyFunctions.reactions_in`
 ChosenReactions = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
-__all__ = ["ChosenReactions", "FamilyFunctions", "add_turn_errors"]
-
 
 class FamilyFunctions(ABC):
     """The table of functions behind one `Robot`, made by its family.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["section", "table", "text_table"]
-
 #: rows of a table that are shown
 MOST_ROWS = 24
 

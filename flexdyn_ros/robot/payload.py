@@ -9,8 +9,6 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError
 
-__all__ = ["Payload", "check_payload"]
-
 
 class Payload(NamedTuple):
     """A rigid body fixed to a frame.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["section_of", "station_of", "word_for"]
-
 
 def station_of(text: str) -> float | None:
     """A station, 0 to 1, from its text; None if it is none."""

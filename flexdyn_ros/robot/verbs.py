@@ -60,8 +60,6 @@ from flexdyn_ros.robot.results import (
 )
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["Robot"]
-
 
 @final
 class Robot:

@@ -9,8 +9,6 @@ import numpy as np
 
 from flexdyn_ros.robot.arguments import Rows, by_name, explain_status
 
-__all__ = ["flat_wrenches", "rows_with_wrenches", "wrench_rows"]
-
 
 def rows_with_wrenches(wrenches: Mapping[str, object] | None, **arguments: Any) -> Rows:
     """Arguments, name=(value, size), and wrenches broadcast together."""

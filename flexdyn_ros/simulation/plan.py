@@ -32,8 +32,6 @@ from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
 
-__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "contact_watches", "make_plan"]
-
 FIXED = tuple(STEP_METHODS)
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
 #: methods with error control that are compiled, for robots that have compiled steps

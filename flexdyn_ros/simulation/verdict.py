@@ -15,8 +15,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["LARGEST_IMBALANCE", "ROUNDING", "sampling_fault", "step_for", "verdict"]
-
 #: largest balance error that is not worth a word
 LARGEST_IMBALANCE = 1e-3
 #: errors of the balance that are rounding: this share of the largest energy

@@ -10,8 +10,6 @@ from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.multibody.links.kind import LinkKind
 
-__all__ = ["deforming_links", "kinds", "refuse_links", "register", "unregister"]
-
 _KINDS: list[LinkKind] = []
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["OWN_STEPS", "at_most", "bearable_step"]
-
 #: what there is instead of fixed steps
 OWN_STEPS = "without dt and method the run chooses its own steps"
 

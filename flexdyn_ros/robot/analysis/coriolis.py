@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.interface import RobotInterface
 
-__all__ = ["coriolis_of"]
-
 
 def coriolis_of(robot: RobotInterface, twists: Sequence[int], q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """C (n, nv, nv) of rows of q, v: that of the Levi-Civita connection of the mass matrix.

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.motion import OilSlopes
 
-__all__ = [
-    "forward_derivatives_of",
-    "inverse_derivatives_of",
-    "linearization_of",
-    "linearization_with_oil",
-    "parameter_derivatives_of",
-]
-
 
 def inverse_derivatives_of(
     functions: FamilyFunctions,

@@ -14,8 +14,6 @@ from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.results import Modes
 
-__all__ = ["MOST_ANALYSED", "ModeReport", "chosen_coordinates", "mode_table", "modes_of"]
-
 #: eigenvalues of M^-1 K below this [1/s2] count as zero: gravity over a millimetre, times the rounding of
 #: doubles
 SMALLEST_EIGENVALUE = 1e-9

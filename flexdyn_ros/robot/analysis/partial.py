@@ -11,8 +11,6 @@ from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
-__all__ = ["partial_motion", "solved", "warn_of_unknown_efforts"]
-
 
 def partial_motion(
     robot: RobotInterface,

@@ -16,8 +16,6 @@ import numpy as np
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["Probes"]
-
 
 class Probes:
     """Robots that tell the columns of some parameters; made at the first call, and kept.

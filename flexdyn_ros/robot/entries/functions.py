@@ -21,8 +21,6 @@ from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench
 if TYPE_CHECKING:
     from flexdyn_ros.robot.entries.taped import Taped
 
-__all__ = ["EntryFunctions", "Points"]
-
 #: bodies (k,) and points in them, rows, as the kernels take the origins of frames
 Points = tuple[np.ndarray, np.ndarray]
 #: wrenches and pivots of entries that have none

@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Layout", "PatchedMessage", "Stamp", "first_stamp"]
-
 #: representation header: plain CDR, little endian
 HEADER = b"\x00\x01\x00\x00"
 

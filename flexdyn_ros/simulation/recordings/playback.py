@@ -29,8 +29,6 @@ from flexdyn_ros.simulation.recordings.topics import (
     state_layout,
 )
 
-__all__ = ["choice_of_parts", "read_fields", "recorded_robot"]
-
 
 def read_fields(
     path: str | PathLike[str],

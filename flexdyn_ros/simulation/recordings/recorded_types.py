@@ -8,11 +8,6 @@ from typing import Any
 
 from flexdyn_ros.errors import needs
 
-__all__ = [
-    "DEFLECTIONS", "ELEMENT_STATES", "ENERGY", "JOINT_STATES", "ODOMETRY", "STATE", "TEXT", "definition",
-    "types",
-]  # fmt: skip
-
 STATE = "flexdyn_interfaces/msg/DynamicsState"
 DEFLECTIONS = "flexdyn_interfaces/msg/LinkDeflections"
 ELEMENT_STATES = "flexdyn_interfaces/msg/ElementStates"

@@ -31,20 +31,6 @@ from flexdyn_ros.writing import beside
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.samples import Samples
 
-__all__ = [
-    "DEFLECTION_PARTS",
-    "deflection_layout",
-    "element_layout",
-    "energy_layout",
-    "joint_layout",
-    "note_robot",
-    "options_of",
-    "record_trajectory",
-    "robot_deflection_layout",
-    "run_note",
-    "state_layout",
-]
-
 STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
 ELEMENT_TOPIC = "/simulator/element_states"
 #: names of the metadata records: of the robot, of how the run ended

@@ -8,8 +8,6 @@ from typing import Any
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.robot.arguments import finite_number
 
-__all__ = ["LEAST_STEP", "MOST_STEPS", "check_clock", "positive"]
-
 #: shortest step [s]: far below what any motion of a robot needs, far above where its square is 0
 LEAST_STEP = 1e-15
 #: most steps or samples of a run, whose times take 8 bytes each

@@ -18,8 +18,6 @@ from flexdyn_ros.simulation.steps.stepper import FAILURES, NOT_FINITE, OK, Stepp
 from flexdyn_ros.simulation.steps.verb_stepper import VerbStepper
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["run_fixed"]
-
 AnyStepper = Stepper | VerbStepper
 
 #: steps between two looks at the keyboard, the progress bar and events: least, most

@@ -9,8 +9,6 @@ import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Projected", "onto_constraints"]
-
 #: change of a state by constraints that is not worth a word
 _NOTHING = 1e-6
 

@@ -13,8 +13,6 @@ from flexdyn_ros.simulation.steps.drive import Drive
 from flexdyn_ros.simulation.steps.rates import rates_of
 from flexdyn_ros.simulation.steps.stepper import NOT_FINITE, OK
 
-__all__ = ["VerbStepper"]
-
 
 class VerbStepper:
     """As much of `Stepper` as `simulate` needs, for any robot: semi_implicit_euler and rk4.
