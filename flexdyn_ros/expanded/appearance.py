@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 from flexdyn_ros.description.elements.wheels import Wheel
+from flexdyn_ros.wording import with_unit
 
 #: points around a round section, and its radius as a share of the length where none is stated
 AROUND, SLENDERNESS = 20, 0.022
@@ -92,3 +93,35 @@ class Appearance:
         radius = share * float(np.median(offsets))
         around = [float(np.max(np.abs(self.outline(name, length)))) for name, length in bent.items()]
         return float(np.clip(radius, max(around), 4.0 * max(around))) if around else radius
+
+
+# Colours for values: a scale from dark blue over green to yellow, even in lightness.
+
+#: every eighth of viridis, the colour map of matplotlib by Smith and van der Walt (CC0)
+STOPS = np.array([
+    (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),
+    (170, 220, 50), (253, 231, 37),
+])  # fmt: skip
+#: moments that follow from accelerations (`Robot.loads`)
+EQUILIBRIUM = "moment, by equilibrium"
+#: of the quantities that tubes are coloured by
+UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s", EQUILIBRIUM: "N m"}
+#: where a quantity is only as good as the curvature of few modes
+BASIS = {"strain": ", from mode shapes", "moment": ", from mode shapes"}
+
+
+def top_of(quantity: str, top: float) -> str:
+    """The value of the last colour with its unit."""
+    return with_unit(top, UNITS[quantity])
+
+
+def labelled(quantity: str) -> str:
+    """A quantity and, where shapes of modes limit it, its basis."""
+    return f"{quantity}{BASIS.get(quantity, '')}"
+
+
+def colours_of(share: np.ndarray) -> np.ndarray:
+    """Colours (k, 3) of uint8 for values (k,) from 0 to 1."""
+    at = np.clip(np.asarray(share, dtype=float), 0.0, 1.0) * (len(STOPS) - 1)
+    columns = [np.interp(at, np.arange(len(STOPS)), STOPS[:, i]) for i in range(3)]
+    return np.rint(np.stack(columns, axis=-1)).astype(np.uint8)

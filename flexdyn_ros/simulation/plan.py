@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.robot.arguments import by_name, finite_number, numbers
-from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.arguments import by_name, finite_number, numbers, scattered_efforts
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.verbs import Robot

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.expanded.colour_scale import colours_of, labelled, top_of
+from flexdyn_ros.expanded.appearance import colours_of, labelled, top_of
 from flexdyn_ros.view.film import check_format, encoded, frames_of, moments_of, png
 from flexdyn_ros.view.page import with_additions
 from flexdyn_ros.wording import with_unit

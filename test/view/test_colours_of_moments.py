@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.expanded.colour_scale import labelled
+from flexdyn_ros.expanded.appearance import labelled
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")

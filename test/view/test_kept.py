@@ -51,7 +51,7 @@ def test_a_film_for_players_holds_its_frames(images):
 
 
 def test_the_scale_on_a_film_is_that_of_the_colours():
-    from flexdyn_ros.expanded.colour_scale import colours_of
+    from flexdyn_ros.expanded.appearance import colours_of
     from flexdyn_ros.view.kept import written_on
 
     bare = np.full((200, 400, 3), 240, dtype=np.uint8)

@@ -9,7 +9,7 @@ from browser import Page, browser
 from models import joint, robot_text
 
 import flexdyn_ros
-from flexdyn_ros.expanded.colour_scale import STOPS, colours_of
+from flexdyn_ros.expanded.appearance import STOPS, colours_of
 from flexdyn_ros.view.drawing.loads import along_links
 from flexdyn_ros.view.drawing.shown_robot import STATIONS
 

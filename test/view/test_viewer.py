@@ -12,7 +12,7 @@ import pytest
 from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
-from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.expanded.appearance import colours_of
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.view import ShownRobot, aim
 from flexdyn_ros.view.around.camera import PRESETS, room_of

@@ -17,8 +17,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.families.continuum.kernels.views import MODAL
 from flexdyn_ros.families.continuum.model import ACTUATORS, SoftArm
-from flexdyn_ros.robot.inertial import changed_inertia, inertial_parameters
-from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.parameters import Parameter, changed_inertia, inertial_parameters
 
 _OF_ACTUATORS = {"stiffness": "N/m", "damping": "N s/m"}
 

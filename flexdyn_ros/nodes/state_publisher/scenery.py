@@ -9,8 +9,7 @@ from geometry_msgs.msg import Point, Pose, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
-from flexdyn_ros.expanded.appearance import Appearance
-from flexdyn_ros.expanded.colour_scale import STOPS, top_of
+from flexdyn_ros.expanded.appearance import STOPS, Appearance, top_of
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import Bent
 from flexdyn_ros.robot.verbs import Robot
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.numerics.stepping import fixed as kernels
-from flexdyn_ros.robot.analysis.bearable_step import OWN_STEPS, at_most, bearable_step
+from flexdyn_ros.robot.analysis.validity import OWN_STEPS, at_most, bearable_step
 from flexdyn_ros.simulation.events import Event, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.view.around.ground import DEEP, Floor, Road
-from flexdyn_ros.view.around.shadow import Shadow
+from flexdyn_ros.view.around.ground import DEEP, Floor, Road, Shadow
 from flexdyn_ros.view.around.surroundings import DARK, LIGHT, Palette, Surroundings
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 

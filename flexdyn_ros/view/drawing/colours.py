@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.expanded.colour_scale import STOPS, labelled, top_of
+from flexdyn_ros.expanded.appearance import STOPS, labelled, top_of
 
 
 def legend(quantity: str, top: float) -> str:

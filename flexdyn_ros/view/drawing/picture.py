@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.expanded.colour_scale import EQUILIBRIUM
+from flexdyn_ros.expanded.appearance import EQUILIBRIUM
 from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.view.around.camera import aim, room_of
 from flexdyn_ros.view.around.stage import Stage

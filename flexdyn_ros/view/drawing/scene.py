@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.expanded.appearance import colours_of
 from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.view.drawing.generated_shapes import Shape
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot

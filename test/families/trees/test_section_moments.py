@@ -40,7 +40,7 @@ def test_page_and_docstrings_say_that_moments_are_those_of_the_mode_shapes():
 
 
 def test_scales_of_colours_say_what_moments_come_from():
-    from flexdyn_ros.expanded.colour_scale import labelled
+    from flexdyn_ros.expanded.appearance import labelled
 
     assert labelled("moment") == "moment, from mode shapes"
     assert labelled("displacement") == "displacement"
