@@ -16,7 +16,7 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.hubs import Hubs, wheel_parameters, with_hubs, with_wheels
 from flexdyn_ros.families.wheeled.kernels import entries as mobile
-from flexdyn_ros.families.wheeled.kernels import ground_contact, road, steps, tree_wheels, wheels
+from flexdyn_ros.families.wheeled.kernels import road, steps, tree_wheels, wheels
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
 from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
 from flexdyn_ros.families.wheeled.packed_wheels import PackedMobile
@@ -98,7 +98,7 @@ class Wheels(Layer):
         return wheel_parameters(self._rolled)
 
     def motion(self, within: Motion) -> Motion:
-        kernels = (ground_contact, road, tree_wheels, wheels)
+        kernels = (road, tree_wheels, wheels)
         switches = tuple(module.__name__ for module in kernels)
         return replace(self.rolling.motion(within), switches=switches)
 

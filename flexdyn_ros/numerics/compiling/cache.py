@@ -35,8 +35,6 @@ from .sources import holds_kernels, source_key
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
-__all__ = ["cache_folder", "compiling", "folder_of", "found", "keep", "kept", "place_of"]
-
 #: bytes of the hash that ends a file
 _HASH = 32
 

@@ -20,8 +20,6 @@ from .fingerprint import fingerprint
 from .objects import variables_of
 from .sources import add_home
 
-__all__ = ["EntryCache", "keep", "our_cache", "text_alone"]
-
 #: the functions that are kept in our folder
 _kept: WeakSet[Callable] = WeakSet()
 

@@ -34,8 +34,6 @@ from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.columns import COLUMNS
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS, lanes_of, tangents_of
 
-__all__ = ["Answers", "Forces", "Inertia", "answers_of", "forces_size", "inertia_size"]
-
 #: what the compiler may do with lanes of a batch, as with those of the trees
 _FAST = {"contract", "nsz", "arcp"}
 

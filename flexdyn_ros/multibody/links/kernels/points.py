@@ -5,8 +5,6 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.rotations import cross, load3
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
-__all__ = ["add_point", "clear_inertia"]
-
 
 @kernel
 def clear_inertia(out, m):
