@@ -31,7 +31,7 @@ from flexdyn_ros.robot.arguments import (
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload
 from flexdyn_ros.robot.results import Contacts, Equilibrium, Loads, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
 

@@ -48,8 +48,7 @@ from flexdyn_ros.robot.coordinates import Coordinate, pose_name
 from flexdyn_ros.robot.entries.verbs import single_verbs
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import ElementState, Motion
-from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
-from flexdyn_ros.robot.payload import check_payload
+from flexdyn_ros.robot.parameters import Parameter, Regressor, check_payload, checked_values
 from flexdyn_ros.robot.results import (
     BiasTerms,
     Energy,

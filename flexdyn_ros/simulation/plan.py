@@ -17,7 +17,7 @@ from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
-from flexdyn_ros.simulation.steps.clock import check_clock, positive
+from flexdyn_ros.simulation.steps.clock import check_clock, onto_constraints, positive
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import (
@@ -27,7 +27,6 @@ from flexdyn_ros.simulation.steps.fused_hydraulics import (
     command_mode,
     names_valves,
 )
-from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
 

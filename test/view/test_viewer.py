@@ -15,7 +15,7 @@ import flexdyn_ros
 from flexdyn_ros.expanded.appearance import colours_of
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.view import ShownRobot, aim
-from flexdyn_ros.view.around.camera import PRESETS, room_of
+from flexdyn_ros.view.around.stage import PRESETS, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
 from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified, rest_of

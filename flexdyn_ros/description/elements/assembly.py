@@ -7,11 +7,11 @@ from typing import Any
 
 from flexdyn_ros.description.elements import formulations
 from flexdyn_ros.description.elements.description import Gravity, Joint, Override, RobotDescription
-from flexdyn_ros.description.elements.joint_types import JointType
 from flexdyn_ros.description.elements.joints import (
     DryFriction,
     JointElasticity,
     JointSpring,
+    JointType,
     Rotor,
     Section,
     check_chain,

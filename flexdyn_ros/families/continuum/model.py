@@ -18,7 +18,7 @@ from flexdyn_ros.families.continuum.kernels import views
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload
 
 #: pressure around the arm [Pa]: the standard atmosphere
 ATMOSPHERE = 101325.0

@@ -26,8 +26,7 @@ from flexdyn_ros.numerics.algebra.placement import IDENTITY
 from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, section_of, word_for
 from flexdyn_ros.robot.entries.functions import EntryFunctions
-from flexdyn_ros.robot.parameters import without_payloads
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload, without_payloads
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.verbs import Robot
 

@@ -32,8 +32,7 @@ from flexdyn_ros.robot.arguments import (
     wrench_rows,
 )
 from flexdyn_ros.robot.entries.functions import EntryFunctions, Points
-from flexdyn_ros.robot.parameters import without_payloads
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload, without_payloads
 from flexdyn_ros.robot.results import Equilibrium, PositionLimits
 from flexdyn_ros.robot.verbs import Robot
 

@@ -29,8 +29,7 @@ from flexdyn_ros.robot.coordinates import Coordinate, quaternions_of
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.functions import ChosenReactions
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.parameters import without_payloads
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload, without_payloads
 from flexdyn_ros.robot.results import Contacts, Deflection, Loads, PositionLimits
 from flexdyn_ros.robot.verbs import Robot
 

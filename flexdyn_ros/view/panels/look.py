@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flexdyn_ros.view.around.camera import PRESETS
+from flexdyn_ros.view.around.stage import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
 from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
 from flexdyn_ros.view.film import RATE, encoded, frames_of, moments_of, png, portable_format, seen

@@ -6,7 +6,7 @@ from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.loading import load
-from flexdyn_ros.view.around.camera import PRESETS
+from flexdyn_ros.view.around.stage import PRESETS
 from flexdyn_ros.view.motion import Playback
 from flexdyn_ros.view.opening import first_scene
 from flexdyn_ros.view.panels.jobs import Jobs, choice, literal

@@ -21,8 +21,7 @@ from flexdyn_ros.multibody.links.kernels.answers import (
     open_forces,
     open_inertia,
 )
-from flexdyn_ros.multibody.links.kind import LinkKind
-from flexdyn_ros.multibody.links.registry import deforming_links
+from flexdyn_ros.multibody.links.registry import LinkKind, deforming_links
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.coordinates import Coordinate

@@ -21,8 +21,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import Load, RigidTree
 from flexdyn_ros.numerics.algebra.manifold import BALL
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
-from flexdyn_ros.robot.parameters import Parameter, changed_inertia, inertia_of, inertial_parameters
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Parameter, Payload, changed_inertia, inertia_of, inertial_parameters
 
 #: numbers of a joint: columns of `TreeModel.dof`, units for turns and for slides
 _OF_JOINTS = {
