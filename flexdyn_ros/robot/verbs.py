@@ -359,7 +359,7 @@ class Robot:
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
         (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
         ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`), of soft arms bodies
-        and sections (`families/continuum/parameters.py`), of wheels suspensions and tyres
+        and sections (`families/continuum/model.py`), of wheels suspensions and tyres
         (`families/wheeled/parameters.py`).
 
         Raises

@@ -17,10 +17,11 @@ from flexdyn_ros.families.continuum.model import (
     PackedArm,
     SectionFrame,
     SoftArm,
+    arm_parameters,
     build_arm,
     carry_payloads,
+    changed_arm,
 )
-from flexdyn_ros.families.continuum.parameters import arm_parameters, changed_arm
 from flexdyn_ros.families.continuum.shape import STATIONS, Solution, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
 from flexdyn_ros.numerics.verbs.table import Table

@@ -35,8 +35,7 @@ from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.robot import Bending, LinkIntegrals
-    from flexdyn_ros.families.trees.loads import TreeLoads
-    from flexdyn_ros.families.trees.reactions import JointReactions, LooseJoints
+    from flexdyn_ros.families.trees.loads import JointReactions, LooseJoints, TreeLoads
     from flexdyn_ros.families.trees.regressor import TreeRegressor
     from flexdyn_ros.robot.analysis.validity import Tip
     from flexdyn_ros.robot.parameters import Parameter
@@ -451,7 +450,7 @@ class TreeFunctions(EntryFunctions):
         hidden = any(layer.hides_reactions for layer in self.layers)
         if hidden and not (joints and self.is_constrained):
             return super().reactions_in(joints)
-        from flexdyn_ros.families.trees.reactions import JointWrenches
+        from flexdyn_ros.families.trees.loads import JointWrenches
 
         return JointWrenches(self.robot, tuple(dict.fromkeys(("base", *joints))))
 
@@ -512,7 +511,7 @@ class TreeFunctions(EntryFunctions):
 
     @cached_property
     def _loosened(self) -> LooseJoints:
-        from flexdyn_ros.families.trees.reactions import LooseJoints
+        from flexdyn_ros.families.trees.loads import LooseJoints
 
         return LooseJoints(self.robot, self.loose)
 

@@ -15,8 +15,7 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
-from .cache import folder_of
-from .fingerprint import fingerprint
+from .cache import fingerprint, folder_of
 from .objects import variables_of
 from .sources import add_home
 

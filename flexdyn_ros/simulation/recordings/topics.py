@@ -16,8 +16,7 @@ from flexdyn_ros.numerics.algebra.placement import quaternions_of
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.bag import Bag
-from flexdyn_ros.simulation.recordings.cdr import Layout
-from flexdyn_ros.simulation.recordings.recorded_types import (
+from flexdyn_ros.simulation.recordings.cdr import (
     DEFLECTIONS,
     ELEMENT_STATES,
     ENERGY,
@@ -25,6 +24,7 @@ from flexdyn_ros.simulation.recordings.recorded_types import (
     ODOMETRY,
     STATE,
     TEXT,
+    Layout,
 )
 from flexdyn_ros.writing import beside
 

@@ -20,7 +20,7 @@ from flexdyn_ros.families.trees.lagrange.model import (
     equations,
     transform,
 )
-from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.loads import JointReactions
 from flexdyn_ros.families.trees.rigid.kernels.views import TreeModel
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
