@@ -170,7 +170,7 @@ def pendulum(tmp_path, monkeypatch):
     """Folder of a package of kernels outside flexdyn_ros; one of its modules has the name of one of ours."""
     write(tmp_path, {"pendulum/kernels/rigid.py": TOY})
     (tmp_path / "pendulum/kernels/__init__.py").write_text(
-        "from flexdyn_ros.numerics.compiling.warmup_names import Groups\n"
+        "from flexdyn_ros.numerics.compiling.warmup_groups import Groups\n"
         'CHOSEN = Groups(start=("rigid.swing",), rare=("rigid.lin*",))\n'
     )
     monkeypatch.syspath_prepend(str(tmp_path))

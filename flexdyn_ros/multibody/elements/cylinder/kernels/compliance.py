@@ -11,7 +11,8 @@ has the rows of the bodies alone, with b d + b^2 k_eff along each cylinder's lin
 
     -b k_eff (j r_q) + b a P_s (1 - b G P_s)^-1 r_s,
 
-and afterwards k_s = (1 - b G P_s)^-1 (r_s + b G P_y (j k_q)). Cylinders on one line have a full block k_eff.
+and afterwards k_s = (1 - b G P_s)^-1 (r_s + b G P_y (j k_q)). Lines keep their pressure while the
+cylinders move (stages.py), so that each cylinder has a stiffness of its own.
 """
 
 from __future__ import annotations
