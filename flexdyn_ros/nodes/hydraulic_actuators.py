@@ -24,9 +24,9 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_STAT
 from flexdyn_ros.multibody.elements.cylinder.slopes import columns_of, line_columns_of
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
-from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.oil_faults import OilFaults
+from flexdyn_ros.nodes.ros.outbox import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.verbs import Robot

@@ -19,7 +19,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.expanded.colour_scale import ColourRange, colours_of
-from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
+from flexdyn_ros.expanded.kernels.kinematics import lengths, paint, sweep
 from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.simulation.live.message_fields import seconds_of
 from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage, Stamp, first_stamp

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from .teaching import leaf, when_compiling
 
-__all__ = ["array_at", "copy", "row", "shaped", "tail", "window"]
-
 
 def array_at(context, builder, kind, data, *lengths):
     """Code of an array of type `kind`, in C order, that begins at the pointer `data` and owns nothing.

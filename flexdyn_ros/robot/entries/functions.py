@@ -12,16 +12,22 @@ from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers, partial
 from flexdyn_ros.robot.analysis.partial import warn_of_unknown_efforts
-from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers, warn_of_overflow
+from flexdyn_ros.robot.arguments import (
+    Rows,
+    check_out,
+    explain_status,
+    flat_wrenches,
+    numbers,
+    rows_with_wrenches,
+    warn_of_overflow,
+    wrench_rows,
+)
 from flexdyn_ros.robot.entries.heads import Head, Heads
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import run_in_slices, shared_property
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.entries.taped import Taped
-
-__all__ = ["EntryFunctions", "Points"]
 
 #: bodies (k,) and points in them, rows, as the kernels take the origins of frames
 Points = tuple[np.ndarray, np.ndarray]

@@ -10,8 +10,7 @@ import numpy as np
 
 from flexdyn_ros.expanded.colour_scale import EQUILIBRIUM, ColourRange
 from flexdyn_ros.robot.results import Loads
-from flexdyn_ros.view.around.camera import aim, room_of
-from flexdyn_ros.view.around.stage import Stage
+from flexdyn_ros.view.around.stage import Stage, aim, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.link_marks import LinkMarks
 from flexdyn_ros.view.drawing.loads import Moment, along_links

@@ -13,9 +13,8 @@ from flexdyn_ros.families.trees.loops.closing import OPEN, Closing
 from flexdyn_ros.families.trees.loops.dynamics import CONTRADICTORY, Solution, least_efforts, null_space
 from flexdyn_ros.families.trees.loops.geometry import Closure
 from flexdyn_ros.robot.analysis.allocation import chosen_actuators
-from flexdyn_ros.robot.arguments import Rows, by_name, check_out
+from flexdyn_ros.robot.arguments import Rows, by_name, check_out, rows_with_wrenches
 from flexdyn_ros.robot.results import LoopReactions
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 #: forces at passive joints, relative to those that are asked for, from which on a motion is not possible
 _POSSIBLE = 1e-9

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
     add_column,
     add_joint_columns,
@@ -15,7 +14,7 @@ from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
 from flexdyn_ros.families.trees.rigid.kernels.momenta import energies, lift_body, momenta, momentum_of_body
 from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load6, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
