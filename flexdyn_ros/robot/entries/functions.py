@@ -245,13 +245,14 @@ class EntryFunctions(FamilyFunctions):
         out: np.ndarray,
         pivot: np.ndarray,
     ) -> int:
-        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one
-        where there is none and if interpreted; the status."""
+        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one where
+        there is none, of a single state and if interpreted; the status."""
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
         of_rows = on_lanes.replace("on_lanes", "of_rows")
         if of_rows in self.table and not names:
             return self._of_rows(of_rows, [*data.values(), out], pivot)
-        if not self.takes_lanes(on_lanes):
+        is_single = rows.count == 1 and not (names or pivot.shape[1])
+        if is_single or not self.takes_lanes(on_lanes):
             run = seeing.required_efforts if on_lanes == "inverse_on_lanes" else seeing.accelerations
             return run(data, seeing.points(names), wrench_rows(rows, wrenches), out)
         head, extra = seeing.heads.on_lanes(on_lanes, names), 6 * len(names) + pivot.shape[1]
