@@ -26,8 +26,8 @@ LEAST = 1e-3
 
 
 class ColourRange:
-    """The value of the last colour. It grows at once; after `HOLD` seconds in which no value reached half of it,
-    it falls to the largest of them, so that the first jolt does not leave all that follows in one colour.
+    """The value of the last colour. It grows at once; after `HOLD` seconds in which no value reached half of
+    it, it falls to the largest of them: the first jolt does not leave all that follows in one colour.
 
     Attributes
     ----------

@@ -40,7 +40,6 @@ from flexdyn_ros.simulation.live.hydraulic_policy import (
 )
 from flexdyn_ros.simulation.live.message_fields import doubles
 
-
 #: what happens to periods whose leg states are missing
 GAP = "gone through by lines, filled anew after more than state_timeout"
 

@@ -138,6 +138,9 @@ class DeformationMesh:
     ----------
     top : float
         Value of the last colour: `settings.colour_limit`, or where that is 0 that of a `ColourRange`.
+    quantity : str
+        What the colours show: `settings.colour`, or moments where strains are asked for and no link has a
+        section, without which they are not known.
     """
 
     def __init__(self, description: RobotDescription) -> None:
@@ -145,6 +148,7 @@ class DeformationMesh:
         self._shape: tuple[object, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
         self.top, self._range = 0.0, ColourRange()
+        self.quantity, self._has_strain = "", False
 
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
@@ -159,7 +163,10 @@ class DeformationMesh:
         if not drawn:
             return None
         self._make(drawn, settings.frame_prefix)
-        largest = self._take_values(stamp, drawn, settings.colour)
+        self._has_strain = self._has_strain or any(bent.strain.any() for bent in drawn)
+        is_unknown = settings.colour == "strain" and not self._has_strain
+        self.quantity = "moment" if is_unknown else settings.colour
+        largest = self._take_values(stamp, drawn, self.quantity)
         self.top = settings.colour_limit or self._range.take(largest, seconds_of(stamp))
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):

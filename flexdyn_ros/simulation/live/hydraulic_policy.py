@@ -307,9 +307,9 @@ class Actuation:
     def tick_in_lockstep(self, now: float) -> bool:
         """Advance by one period from the leg state that has just come; True if forces may be published.
 
-        now is the time of that leg state. Periods whose leg states are missing since the one before, as in the
-        playback of a recording, are gone through first, with motions by lines between the two; after more than
-        `state_timeout` the cylinders are filled anew.
+        now is the time of that leg state. Periods whose leg states are missing since the one before, as in
+        the playback of a recording, are gone through first, with motions by lines between the two; after more
+        than `state_timeout` the cylinders are filled anew.
         """
         if self.is_waiting:
             return False
