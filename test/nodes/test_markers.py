@@ -19,7 +19,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
-from flexdyn_ros.expanded.appearance import colours_of  # noqa: E402
+from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
 from flexdyn_ros.expanding import appearance_of  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
