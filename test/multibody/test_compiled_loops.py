@@ -6,7 +6,7 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning, StateError
-from flexdyn_ros.families.trees.loops.kernels import rows
+from flexdyn_ros.families.trees.loops.kernels import independent
 
 ROBOTS = {
     "four_bar": machines.four_bar,
@@ -128,13 +128,13 @@ def test_rows_are_counted_as_they_come_or_by_pivots(tilt, as_they_come):
     G = np.zeros((5, 8))
     G[:, :5] = J @ J.T
     F, left, order = np.zeros((5, 8)), np.zeros(8), np.zeros(8)
-    assert rows.rows_as_they_come(G.copy(), F, left, order) == as_they_come
-    by_pivots = rows.rows_by_pivots(G.copy(), np.zeros((5, 8)), np.zeros(8))
+    assert independent.rows_as_they_come(G.copy(), F, left, order) == as_they_come
+    by_pivots = independent.rows_by_pivots(G.copy(), np.zeros((5, 8)), np.zeros(8))
     assert by_pivots == (3 if tilt == 0.0 else 4)
     if as_they_come > 0:
         c = np.zeros(8)
         c[:5] = G[:5, :5] @ rng.standard_normal(5)
         x = c.copy()
-        rows.solve_rows(F, as_they_come, order, x, left)
+        independent.solve_rows(F, as_they_come, order, x, left)
         np.testing.assert_allclose(G[:, :5] @ x[:5], c[:5], rtol=0.0, atol=1e-12)
         assert not x[4]

@@ -70,6 +70,13 @@ def test_a_command_starts_no_python_where_everything_is_made(repository, without
     assert without_python(FLEXDYN_PYTHON="python3.none") != 0
 
 
+def test_a_command_runs_where_nothing_can_be_noted(repository, without_python):
+    (repository.folder / ".venv/flexdyn/made-2").mkdir()
+    done = repository.run("run", "true")
+    assert (done.returncode, "made-2" in done.stderr) == (0, False)
+    assert without_python() != 0
+
+
 @pytest.mark.parametrize("change", ["edited", "removed", "new", "kernels", "environment", "moved"])
 def test_a_command_looks_again_where_something_changed(repository, without_python, change):
     everything_is_made(repository)

@@ -35,14 +35,8 @@ from flexdyn_ros.numerics.verbs.table import (
 )
 
 from . import metric
-from .rows import (
-    RANK,
-    factor_rows,
-    loops_header,
-    push_rows,
-    room_at,
-    see_loops,
-)
+from .independent import factor_rows, push_rows
+from .rows import RANK, loops_header, room_at, see_loops
 
 #: words of the block that entries take: the head of the robot, memory of a `Room`, an array of one number
 #: (how far loops may be open), work memory of steps

@@ -33,6 +33,7 @@ from flexdyn_ros.numerics.verbs.dynamics import largest
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from . import metric
+from .independent import factor_rows, independent_rows, push_rows
 from .rows import (
     GIVEN,
     LOST,
@@ -40,11 +41,8 @@ from .rows import (
     RANK,
     SIZES,
     STEPS_WORK,
-    factor_rows,
-    independent_rows,
     inner_function,
     loops_header,
-    push_rows,
     room_at,
     see_loops,
 )

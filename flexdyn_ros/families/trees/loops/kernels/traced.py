@@ -22,19 +22,8 @@ from flexdyn_ros.numerics.compiling.windows import shaped, window
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
-from .rows import (
-    HELD,
-    SHARES,
-    STEPS_WORK,
-    TAKEN,
-    TAKING,
-    backwards,
-    forwards,
-    inner_function,
-    loops_header,
-    room_at,
-    see_loops,
-)
+from .independent import backwards, forwards
+from .rows import HELD, SHARES, STEPS_WORK, TAKEN, TAKING, inner_function, loops_header, room_at, see_loops
 
 #: rounds of the iteration of multipliers, and its mu; rounds of the projection of a pose
 ROUNDS, MU, CLOSINGS = 3, 1e-8, 2
