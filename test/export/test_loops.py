@@ -8,7 +8,7 @@ from mixtures import random_closed_mixture
 
 import flexdyn_ros
 from flexdyn_ros import export
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, SingularityError, UnsupportedError
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 ROBOTS = {
@@ -139,13 +139,85 @@ def test_casadi_computes_the_same_accelerations():
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("verb", ["inverse_dynamics"])
-def test_verbs_that_would_ignore_loops_are_refused(verb, tmp_path):
+def possible(robot, seed):
+    """A state, a motion that the actuators can make, and the forces that the open tree needs for it."""
+    q, v, tau = state_of(robot, seed)
+    tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
+    a = robot.forward_dynamics(q, v, tau)
+    return (q, v, a), robot.mass_matrix(q) @ a + robot.bias_forces(q, v)
+
+
+INVERSE = {
+    **ROBOTS,
+    "delta": lambda: flexdyn_ros.load("delta"),
+    "two motors": lambda: machines.four_bar(more='<actuation active="crank_joint rocker_joint"/>'),
+    "rigid mixture": lambda: flexdyn_ros.load(random_closed_mixture(5, "rigid")),
+    "flexible mixture": lambda: flexdyn_ros.load(random_closed_mixture(0, "flexible")),
+    "elastic mixture": lambda: flexdyn_ros.load(random_closed_mixture(4, "elastic")),
+}
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("name", INVERSE)
+def test_c_computes_the_efforts_of_the_actuators(name, tmp_path):
+    """Those of the library, of least norm with two motors and with modes; by FD they make the motion."""
+    robot = INVERSE[name]()
+    export.c(robot, tmp_path, ["inverse_dynamics"])
+    arm = compiled(tmp_path, robot.name)
+    for seed in range(4):
+        state, needed = possible(robot, seed)
+        expected = robot.inverse_dynamics(*state)
+        found = arm.call("inverse_dynamics", *state, sizes=[robot.nu])
+        size = max(np.abs(expected).max(), np.abs(needed).max())
+        assert np.abs(found - expected).max() <= 1e-12 * size
+        moved = robot.forward_dynamics(*state[:2], found)
+        assert np.abs(moved - state[2]).max() <= 1e-10 * max(1.0, np.abs(state[2]).max())
+        passive = [c.kind == "joint" and c.name not in robot.actuators for c in robot.coordinates]
+        assert not found[: robot.nv][passive].any()
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_motions_off_the_loops_and_impossible_ones_in_c(tmp_path):
+    """The nearest accelerations that loops allow are taken; NaN where no actuator makes a motion."""
     robot = machines.four_bar()
-    with pytest.raises(UnsupportedError, match=rf"loops \('close'\): an export of {verb} is not computed"):
-        export.c(robot, tmp_path, [verb])
-    with pytest.raises(UnsupportedError, match=verb):
-        export.casadi(robot, verb)
-    # what is written by default is what there is
-    export.c(robot, tmp_path)
-    assert "four_bar_step" in (tmp_path / "four_bar.h").read_text()
+    export.c(robot, tmp_path, ["inverse_dynamics"])
+    q, v, _ = state_of(robot)
+    a = np.array([3.0, -2.0, 5.0])
+    with pytest.warns(FlexdynWarning, match="the nearest"):
+        expected = robot.inverse_dynamics(q, v, a)
+    found = compiled(tmp_path, robot.name).call("inverse_dynamics", q, v, a, sizes=[robot.nu])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    robot = machines.bricard()
+    (q, v, a), _ = possible(robot, 0)
+    export.c(robot, tmp_path / "bricard", ["inverse_dynamics"])
+    other = compiled(tmp_path / "bricard", robot.name)
+    assert not other.call("inverse_dynamics", q, v, a, sizes=[robot.nu]).any()
+    N = np.linalg.svd(robot.loop_jacobian(q))[2][-1]
+    with pytest.raises(SingularityError):
+        robot.inverse_dynamics(q, v, a + N)
+    assert np.isnan(other.call("inverse_dynamics", q, v, a + N, sizes=[robot.nu])).all()
+
+
+def test_casadi_computes_the_same_efforts_and_their_derivatives():
+    ca = pytest.importorskip("casadi")
+    robot = machines.four_bar()
+    state, needed = possible(robot, 1)
+    function = export.casadi(robot, "inverse_dynamics")
+    expected = robot.inverse_dynamics(*state)
+    found = np.asarray(function(*state)).ravel()
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(needed).max()
+    # along the accelerations that the loops leave, the inertia that the crank feels
+    a = ca.SX.sym("a", 3)
+    slope = np.asarray(ca.Function("f", [a], [ca.jacobian(function(*state[:2], a), a)])(state[2]))
+    N = np.linalg.svd(robot.loop_jacobian(state[0]))[2][-1]
+    expected = N @ robot.mass_matrix(state[0]) @ N / N[0]
+    np.testing.assert_allclose(slope @ N, [expected, 0.0, 0.0], rtol=0.0, atol=1e-10 * abs(expected))
+
+
+def test_what_is_written_by_default_and_prescribed_joints(tmp_path):
+    export.c(machines.four_bar(), tmp_path)
+    header = (tmp_path / "four_bar.h").read_text()
+    assert "four_bar_step" in header and "four_bar_inverse_dynamics" in header
+    given = machines.four_bar(more='<prescribed name="crank_joint"/>')
+    with pytest.raises(UnsupportedError, match="loops with prescribed joints"):
+        export.c(given, tmp_path, ["inverse_dynamics"])
