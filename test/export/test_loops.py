@@ -3,7 +3,7 @@
 import machines
 import numpy as np
 import pytest
-from exported import COMPILERS, compiled, exchanged_error, fmu_motion
+from exported import COMPILERS, compiled, exchanged_error, fmu_motion, fmu_name
 from mixtures import random_closed_mixture
 
 import flexdyn_ros
@@ -108,6 +108,30 @@ def test_an_fmu_moves_as_simulate_does(name, tmp_path):
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+@pytest.mark.parametrize("name", ["four_bar", "excavator", "delta"])
+def test_co_simulation_stays_on_the_loops_for_seconds(name, fmi, tmp_path):
+    """Beside `simulate`, whose states are projected after each step as well."""
+    fmpy = pytest.importorskip("fmpy")
+    robot = {**ROBOTS, "delta": lambda: flexdyn_ros.load("delta")}[name]()
+    q0, v0, _ = state_of(robot)
+    tau = robot.inverse_dynamics(q0, np.zeros(robot.nv), np.zeros(robot.nv))
+    export.fmu(robot, tmp_path / "closed.fmu", fmi, "co-simulation", q0=q0, v0=v0)
+    names = [fmu_name("q", x) for x in robot.q_names], [fmu_name("v", x) for x in robot.v_names]
+    given = {fmu_name(x): tau[robot.effort_names.index(x)] for x in robot.actuators}
+    found = fmpy.simulate_fmu(
+        str(tmp_path / "closed.fmu"), stop_time=3.0, step_size=1e-2, output_interval=1e-2,
+        fmi_type="CoSimulation", output=[*names[0], *names[1]], start_values=given,
+    )  # fmt: skip
+    q, v = (np.array([[row[x] for x in kind] for row in found]) for kind in names)
+    assert len(q) >= 300
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
+    assert np.abs(np.einsum("nij,nj->ni", robot.loop_jacobian(q), v)).max() <= 1e-9
+    run = flexdyn_ros.simulate(robot, 0.5, q0, v0, control=tau, dt=1e-3, record_every=10)
+    assert np.abs(q[: len(run.q)] - run.q).max() <= 1e-6 * max(1.0, np.ptp(run.q, axis=0).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 @pytest.mark.parametrize("name", ["four_bar", "excavator"])
 def test_model_exchange_moves_as_simulate_does(name, tmp_path):
     pytest.importorskip("fmpy")
@@ -176,9 +200,11 @@ def test_c_computes_the_efforts_of_the_actuators(name, tmp_path):
         expected = robot.inverse_dynamics(*state)
         found = arm.call("inverse_dynamics", *state, sizes=[robot.nu])
         size = max(np.abs(expected).max(), np.abs(needed).max())
-        assert np.abs(found - expected).max() <= (1e-10 if "mixture" in name else 1e-12) * size
+        # masses of modes of random mixtures differ by orders of magnitude
+        error = 1e-9 if "mixture" in name else 1e-12
+        assert np.abs(found - expected).max() <= error * size
         moved = robot.forward_dynamics(*state[:2], found)
-        assert np.abs(moved - state[2]).max() <= 1e-10 * max(1.0, np.abs(state[2]).max())
+        assert np.abs(moved - state[2]).max() <= max(10.0 * error, 1e-10) * max(1.0, np.abs(state[2]).max())
         passive = [c.kind == "joint" and c.name not in robot.actuators for c in robot.coordinates]
         assert not found[: robot.nv][passive].any()
 
