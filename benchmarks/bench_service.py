@@ -60,7 +60,7 @@ from rclpy.action import ActionClient
 import flexdyn_ros
 from flexdyn_interfaces import srv
 from flexdyn_interfaces.action import Simulate
-from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER, POSE, STATION
+from flexdyn_ros.nodes.dynamics_server.requests import LARGEST_ANSWER, POSE, STATION
 from flexdyn_ros.nodes.dynamics_server.services import STATIONS
 robot = flexdyn_ros.load("{robot}")
 rigid = [c.name for c in robot.coordinates if "/" not in c.name]

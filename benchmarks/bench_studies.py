@@ -112,7 +112,7 @@ def main() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from flexdyn_ros.studies.processes.cluster import local_cluster
+    from flexdyn_ros.studies.processes.computing import local_cluster
 
     os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
     sys.path.insert(0, str(FOLDER))

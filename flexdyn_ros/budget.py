@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from flexdyn_ros.errors import StateError
 
-__all__ = ["ENTRY", "MOST_BYTES", "Budget"]
-
 #: bytes that one file may take in memory unless its reader is told otherwise
 MOST_BYTES = 1 << 31
 #: bytes of an object beside what it holds: a name, a record, an entry of a list

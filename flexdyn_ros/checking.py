@@ -17,8 +17,8 @@ from flexdyn_ros.loading import load
 from flexdyn_ros.multibody.constraints.elsewhere import suggested_loops
 from flexdyn_ros.robot.analysis.modes import MOST_ANALYSED, ModeReport, mode_table
 from flexdyn_ros.robot.coordinates import MODAL, Coordinate
-from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.wording import section, table
 
 
 @dataclass(frozen=True)

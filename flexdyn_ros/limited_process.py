@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["Ended", "run_limited"]
-
 #: what the interpreter itself needs of the environment
 NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
 #: processes that one may have started, and rounds in which they are ended

@@ -12,7 +12,7 @@ from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.registry import families, family_of, find_installed
-from flexdyn_ros.robot.stations import section_of
+from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.verbs import Robot
 
 

@@ -8,8 +8,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-__all__ = ["own_folder", "stranger", "stranger_among", "stranger_in"]
-
 
 def stranger(mark: os.stat_result, name: str | os.PathLike[str]) -> str:
     """Why others may have written to a file or folder, as a sentence; empty if nobody can have.

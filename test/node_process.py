@@ -123,21 +123,26 @@ class Client:
         if is_first and getattr(request, "steps", 0):
             self.send(kind, name, kind.Request(steps=0), patience)
             return self.send(kind, name, request, patience)
-        if is_first:
-            self._clients[name] = self.node.create_client(kind, name)
-            # rclpy's own wait for a service looks every quarter of a second
-            self.until(self._clients[name].service_is_ready, f"no service {name}", patience)
-            self._executor.spin_until_future_complete(self._nothing, 0.15)
+        client = self._client(kind, name, patience)
         for wait in (5.0, 15.0, patience) if is_first else (patience,):
-            future = self._clients[name].call_async(request)
+            future = client.call_async(request)
             self._executor.spin_until_future_complete(future, wait)
             if future.done():
                 return future.result()
         raise AssertionError(f"no answer from {name} within {patience} s:\n{_latest()}")
 
+    def _client(self, kind, name: str, patience: float = ANSWER):
+        """The client of a service; the first time, once the service is there and a little later."""
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+            # rclpy's own wait for a service looks every quarter of a second
+            self.until(self._clients[name].service_is_ready, f"no service {name}", patience)
+            self._executor.spin_until_future_complete(self._nothing, 0.15)
+        return self._clients[name]
+
     def ask(self, kind, name: str, **fields):
-        """The future response of a service that has been called before."""
-        return self._clients[name].call_async(kind.Request(**fields))
+        """The future response of a service; that of a service not called before may be lost (see `send`)."""
+        return self._client(kind, name).call_async(kind.Request(**fields))
 
     def insist(self, kind, topic: str, message, condition, complaint: str, every: float = 1.0) -> None:
         """Publish until a condition holds: the other side may come to know this publisher late."""

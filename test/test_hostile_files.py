@@ -381,8 +381,7 @@ def test_the_robot_of_a_recording_is_data(attack: str, tmp_path: Path) -> None:
         text = with_modes("package://nowhere/x.npz")
         options = {"links.boom.modes": {"file": str(secret)}}
     file = tmp_path / "run.mcap"
-    from flexdyn_ros.simulation.recordings.cdr import Layout
-    from flexdyn_ros.simulation.recordings.recorded_types import TEXT
+    from flexdyn_ros.simulation.recordings.cdr import TEXT, Layout
 
     with bag.Bag(file) as out:
         channel = out.channel("/robot_description", TEXT, latched=True)

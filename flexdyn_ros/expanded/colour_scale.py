@@ -19,6 +19,41 @@ UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s",
 BASIS = {"strain": ", from mode shapes", "moment": ", from mode shapes"}
 
 
+#: seconds after which the range follows values that stayed below half of it
+HOLD = 3.0
+#: of the largest value ever, below which the range does not fall: what is less is rounding, not motion
+LEAST = 1e-3
+
+
+class ColourRange:
+    """The value of the last colour. It grows at once; after `HOLD` seconds in which no value reached half of
+    it, it falls to the largest of them: the first jolt does not leave all that follows in one colour.
+
+    Attributes
+    ----------
+    top : float
+    """
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with nothing."""
+        self.top = self._most = self._recent = self._since = 0.0
+
+    def take(self, largest: float, time: float) -> float:
+        """`top` after the largest value of a moment [s]."""
+        self._most = max(self._most, largest)
+        self._recent = max(self._recent, largest)
+        self.top = max(self.top, largest)
+        is_over = time - self._since >= HOLD
+        if is_over:
+            self.top = max(self._recent, LEAST * self._most)
+        if is_over or self._recent >= 0.5 * self.top or time < self._since:
+            self._since, self._recent = time, 0.0
+        return self.top
+
+
 def top_of(quantity: str, top: float) -> str:
     """The value of the last colour with its unit."""
     return with_unit(top, UNITS[quantity])

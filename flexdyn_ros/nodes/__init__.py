@@ -23,7 +23,7 @@ __getattr__, __dir__ = lazily(__name__)
 
 if sys.argv[:1] == ["-m"] and any(word.startswith("flexdyn_ros.nodes.") for word in sys.orig_argv):
     # `python -m flexdyn_ros.nodes.NODE` imports for seconds before it can listen to signals in its own way
-    from flexdyn_ros.nodes.ros.start_watch import stand_by
+    from flexdyn_ros.nodes.ros.surroundings import stand_by
     from flexdyn_ros.nodes.starting import end_at_signals, look_around
 
     end_at_signals()

@@ -24,7 +24,7 @@ from flexdyn_ros.description.urdf.sources import find_reference
 from flexdyn_ros.errors import FlexdynError, needs
 from flexdyn_ros.nodes.ros import managed
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.simulation.recordings.recorded_types import definition, types
+from flexdyn_ros.simulation.recordings.cdr import definition, types
 
 with needs("foxglove-sdk", "foxglove"):
     import foxglove

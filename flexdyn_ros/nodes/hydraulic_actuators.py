@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import inf
@@ -23,9 +24,9 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_STAT
 from flexdyn_ros.multibody.elements.cylinder.slopes import columns_of, line_columns_of
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
-from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.oil_faults import OilFaults
+from flexdyn_ros.nodes.ros.outbox import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.verbs import Robot
@@ -39,18 +40,24 @@ from flexdyn_ros.simulation.live.hydraulic_policy import (
 )
 from flexdyn_ros.simulation.live.message_fields import doubles
 
+#: what happens to periods whose leg states are missing
+GAP = "gone through by lines, filled anew after more than state_timeout"
+
 
 def hydraulic_health(
     node: str, actuation: Actuation, disagreement: str = "", silence: str = ""
 ) -> DiagnosticStatus:
     """Status NODE: legs. ERROR after a fault, without leg states or when the simulator disagrees about
-    lockstep, WARN for what is stale or refused, and where leg states are waited for (`silence`)."""
+    lockstep, WARN for what is stale or refused, where leg states are waited for (`silence`), and where some
+    have been missing."""
     counters = actuation.counters
     conditions = actuation.conditions()
     if actuation.cylinders is not None and not actuation.fault:
         conditions += tuple(oil_remarks(actuation.cylinders, actuation.cylinders.oil_settings()))
     if silence:
         conditions = (*conditions, silence)
+    if counters.missing_leg_states:
+        conditions = (*conditions, f"{counters.missing_leg_states} leg states were missing: {GAP}")
     level, message = OK, "running"
     if disagreement or actuation.fault or any("no leg state" in condition for condition in conditions):
         level = ERROR
@@ -128,7 +135,7 @@ class HydraulicActuators(ManagedNode):
         waits = "the simulation pauses" if settings.lockstep else "no force published"
         self._silence = self.watch_input("leg states", waits)
         self._reported: tuple[str, ...] = ()
-        self._disagreement = ""
+        self._disagreement, self._told = "", -inf
         columns = columns_of(hydraulics.model.parameters), line_columns_of(hydraulics.model.supply_parameters)
         self._columns = tuple(np.array(list(zip(*found)) or [(), ()], dtype=int) for found in columns)
         self._elements = ElementStates(robot=robot.name, names=_names(hydraulics, *columns))
@@ -170,6 +177,9 @@ class HydraulicActuators(ManagedNode):
     def _forget_time(self) -> None:
         """Lockstep: no leg state has come yet."""
         self._stamp: tuple[int, int] | None = None
+        # of the last leg state, answered or not
+        self._heard: tuple[int, int] | None = None
+        self._has_wrong_period = False
         self._legs: tuple[object, object] | None = None
         self._is_answered = False
 
@@ -188,16 +198,19 @@ class HydraulicActuators(ManagedNode):
 
     def _note_disagreement(self, header: Any) -> None:
         """Say at once, and once, that the simulator runs by another rule or with another period."""
-        self._has_wrong_period = bool(wrong := self._wrong_period(header.stamp))
+        wrong = self._wrong_period(header.stamp)
         found = disagreement(header.frame_id, "simulator", self._settings.lockstep) or wrong
         if found == self._disagreement:
             return
         self._disagreement = found
+        # leg states that are missing again and again disagree again and again
         if found:
-            self.get_logger().error(found)
+            self.get_logger().error(found, throttle_duration_sec=1.0)
         else:
-            self.get_logger().info("simulator and actuators agree about lockstep")
-        self.report()
+            self.get_logger().info("simulator and actuators agree about lockstep", throttle_duration_sec=1.0)
+        if (now := time.monotonic()) > self._told + 1.0:
+            self._told = now
+            self.report()
 
     def _tell_rejection(self, what: str) -> None:
         last = self._actuation.counters.last_rejection
@@ -232,22 +245,32 @@ class HydraulicActuators(ManagedNode):
             self._tell_rejection("leg state")
             return
         self._stamp, self._legs = stamp, legs
+        missing = self._actuation.counters.missing_leg_states
         self._is_answered = self._actuation.tick_in_lockstep(now)
+        if missing := self._actuation.counters.missing_leg_states - missing:
+            text = f"{missing} leg states were missing before that of {now:g} s: {GAP}"
+            self.get_logger().warning(text, throttle_duration_sec=1.0)
         self._send(self._is_answered)
 
     def _wrong_period(self, stamp: Any) -> str:
-        """Lockstep: what is wrong if the simulator went on by another time than our period."""
-        if not self._settings.lockstep or self._stamp is None:
+        """Lockstep: what is wrong if the simulator went on by another time than our period. It would wait for
+        us then; so where the next leg state is a period later, as when a recording is played, some were
+        missing."""
+        if not self._settings.lockstep:
             return ""
-        gone = stamp.sec - self._stamp[0] + 1e-9 * (stamp.nanosec - self._stamp[1])
+        heard, self._heard = self._heard, (stamp.sec, stamp.nanosec)
+        if heard == self._heard and self._has_wrong_period:
+            return self._disagreement
+        gone = 0.0 if heard is None else stamp.sec - heard[0] + 1e-9 * (stamp.nanosec - heard[1])
         period = 1.0 / self._settings.rate_hz
         # stamps are whole nanoseconds; what does not go on is a repetition, or begins anew
-        if gone <= 0.0 or abs(gone - period) < 1e-6 * period + 2e-9:
+        self._has_wrong_period = gone > 0.0 and abs(gone - period) >= 1e-6 * period + 2e-9
+        if not self._has_wrong_period:
             return ""
         return (
             f"leg states are {1e3 * gone:.6g} ms of simulated time apart, rate_hz {self._settings.rate_hz:g} "
             f"asks for {1e3 * period:.6g} ms: no forces until lockstep_rate_hz of the simulator, or its "
-            "step, agrees with rate_hz, or ~/reset"
+            "step, agrees with rate_hz, or ~/reset, or some were missing and the next is a period later"
         )
 
     def _send(self, has_force: bool) -> None:

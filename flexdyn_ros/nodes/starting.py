@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 
-from flexdyn_ros.nodes.ros.start_watch import stand_by
-from flexdyn_ros.nodes.ros.surroundings import shared_memory
+from flexdyn_ros.nodes.ros.surroundings import shared_memory, stand_by
 
 
 def end_at_signals() -> None:

@@ -14,8 +14,6 @@ from typing import IO, Any
 
 import numpy as np
 
-__all__ = ["ArrayFileError", "read_arrays"]
-
 #: arrays in one file, letters of a header
 _MOST_MEMBERS, _MOST_LETTERS = 100, 10_000
 #: dimensions of an array; the longest of one that holds nothing, whose shape costs no bytes

@@ -9,21 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
+from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError, UnknownNameError
 from flexdyn_ros.numerics.compiling.status import BAD_QUATERNION, QUATERNION_TOLERANCE
-
-__all__ = [
-    "Rows",
-    "by_name",
-    "check_out",
-    "explain_status",
-    "finite_number",
-    "numbers",
-    "refuse_nonfinite",
-    "warn_of_overflow",
-    "warn_of_singular_rows",
-]
-
 
 #: axes of an argument; NumPy's iterators and `broadcast` take 32 on all its versions, results have two more
 _MOST_AXES = 30
@@ -269,3 +256,102 @@ def _rows_without_result(result: np.ndarray, rows: Mapping[str, np.ndarray]) -> 
     """Numbers of the rows that are not finite; StateError if arguments are not."""
     refuse_nonfinite(rows)
     return np.flatnonzero(~np.isfinite(result).all(axis=tuple(range(1, result.ndim))))
+
+
+# External wrenches beside the other arguments of a verb.
+
+
+def rows_with_wrenches(wrenches: Mapping[str, object] | None, **arguments: Any) -> Rows:
+    """Arguments, name=(value, size), and wrenches broadcast together."""
+    given = by_name(wrenches, "wrenches", "(..., 6) arrays")
+    loads = {f"wrenches[{name!r}]": (value, 6) for name, value in given.items()}
+    return Rows({**arguments, **loads})
+
+
+def flat_wrenches(rows: Rows, wrenches: Mapping[str, object] | None) -> dict[str, np.ndarray] | None:
+    """Rows (count, 6) of each of the wrenches of `rows_with_wrenches`; None if there are none."""
+    return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
+
+
+def wrench_rows(rows: Rows, wrenches: Mapping[str, object] | None) -> np.ndarray:
+    """The wrenches (count, k, 6) of `rows_with_wrenches`; StateError if one is not finite."""
+    loads = [rows.take(f"wrenches[{name!r}]") for name in wrenches or {}]
+    if not loads:
+        return np.zeros((rows.count, 0, 6))
+    stacked = np.ascontiguousarray(np.stack(loads, axis=1))
+    finite = np.isfinite(stacked).all(axis=(0, 2))
+    if not finite.all():
+        name = list(wrenches or {})[int(np.argmin(finite))]
+        explain_status(2, {f"wrenches[{name!r}]": stacked.reshape(1, -1)})
+    return stacked
+
+
+# Efforts of a robot from what its actuators do, by order or by name.
+
+
+def scattered_efforts(
+    u: object, actuators: tuple[str, ...], index: Mapping[str, int], nu: int, name: str = "u"
+) -> np.ndarray:
+    """tau (..., nu) with u (..., na), or a mapping from names to (...), at the actuators' places [N m, N].
+
+    Parameters
+    ----------
+    actuators : names of the na actuators
+    index : places in tau of the names of all efforts
+    name : what errors call u
+
+    Raises
+    ------
+    DimensionError, StateError, UnknownNameError
+        For another shape, NaN or infinity, a name that is no actuator.
+    """
+    if isinstance(u, Mapping):
+        values = {key: numbers(value, f"{name}[{key!r}]") for key, value in u.items()}
+        for key in values:
+            if key not in actuators:
+                raise UnknownNameError("actuator", key, actuators)
+        try:
+            batch = np.broadcast_shapes(*(value.shape for value in values.values()))
+        except ValueError:
+            shapes = ", ".join(f"{key} {value.shape}" for key, value in values.items())
+            raise DimensionError(f"the entries of {name} do not broadcast: {shapes}") from None
+    else:
+        array = numbers(u, name, len(actuators))
+        values = {key: array[..., i] for i, key in enumerate(actuators)}
+        batch = array.shape[:-1]
+    for key, value in values.items():
+        if not np.isfinite(value).all():
+            wrong = value[~np.isfinite(value)].flat[0]
+            raise StateError(f"{name} of actuator {key!r} is {wrong}, expected a finite number")
+    tau = np.zeros((*batch, nu))
+    for key, value in values.items():
+        tau[..., index[key]] = value
+    return tau
+
+
+# Frames on a bent body: BODY@station, the station a fraction of the undeformed length, `root` or `tip`.
+
+
+def station_of(text: str) -> float | None:
+    """A station, 0 to 1, from its text; None if it is none."""
+    try:
+        station = {"root": 0.0, "tip": 1.0}.get(text)
+        station = float(text) if station is None else station
+    except ValueError:
+        return None
+    return station if 0.0 <= station <= 1.0 else None
+
+
+def section_of(name: str) -> tuple[str, float | None]:
+    """Body and station of a frame BODY@station; ("", None) if the name has no such form."""
+    body, sign, text = name.rpartition("@")
+    station = station_of(text) if sign else None
+    return ("", None) if station is None else (body, station)
+
+
+def word_for(name: object, bodies: Iterable[str]) -> str:
+    """What an unknown frame is called in an error: a frame, or a station beside those of a bent body."""
+    body, sign, _ = str(name).rpartition("@")
+    if sign and body in set(bodies):
+        return "station, expected 0 (root) to 1 (tip), in frame"
+    return "frame"

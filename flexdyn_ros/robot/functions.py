@@ -14,34 +14,32 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.numerics.numbers.memory import ONE_LANE, aligned
 from flexdyn_ros.numerics.verbs.functions_of import work_numbers
-from flexdyn_ros.robot.analysis.coriolis import coriolis_of
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
-from flexdyn_ros.robot.analysis.idle_motion import idle_motion
+from flexdyn_ros.robot.analysis.modes import idle_motion
 from flexdyn_ros.robot.analysis.partial import partial_motion
-from flexdyn_ros.robot.analysis.probes import Probes
+from flexdyn_ros.robot.analysis.probes import Probes, coriolis_of
 from flexdyn_ros.robot.arguments import (
     Rows,
     check_out,
     explain_status,
+    flat_wrenches,
     refuse_nonfinite,
+    rows_with_wrenches,
     warn_of_overflow,
     warn_of_singular_rows,
 )
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload
 from flexdyn_ros.robot.results import Contacts, Equilibrium, Loads, PositionLimits
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.parameters import Parameter
 
 #: see `FamilyFunctions.reactions_in`
 ChosenReactions = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
-__all__ = ["ChosenReactions", "FamilyFunctions", "add_turn_errors"]
 
 
 class FamilyFunctions(ABC):
@@ -379,7 +377,7 @@ class FamilyFunctions(ABC):
     def coriolis_matrix(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
 
-        Of trees that bend and of soft arms: see `robot/analysis/coriolis.py`. Zero for motors of elastic
+        Of trees that bend and of soft arms: see `robot/analysis/derivatives.py`. Zero for motors of elastic
         joints.
         """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})

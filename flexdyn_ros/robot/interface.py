@@ -13,8 +13,6 @@ from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor
 from flexdyn_ros.robot.results import Linearization, Modes
 
-__all__ = ["RobotInterface"]
-
 _Loads = Mapping[str, Any] | None
 
 

@@ -16,17 +16,6 @@ from flexdyn_ros.numerics.verbs.table import STEPPED, Table
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 
-__all__ = [
-    "ElementMemory",
-    "ElementState",
-    "Lag",
-    "Motion",
-    "OilSlopes",
-    "actuator_limits",
-    "complete_states",
-]
-
-
 #: what vacuum is read as, so that it can be set again [Pa]
 LEAST_PRESSURE = float(np.finfo(np.float64).tiny)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import StateError, UnknownNameError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.arguments import by_name, finite_number
 
 __all__ = ["Parameter", "Regressor", "checked_values", "names_that_fit", "without_payloads"]
@@ -79,3 +81,84 @@ def without_payloads(
     """Values less what payloads bring: total and own are the parameters with and without them."""
     brought = {p.name: bare.value - p.value for p, bare in zip(total, own, strict=True)}
     return {name: value + brought[name] for name, value in values.items()}
+
+
+# The ten numbers of a body among the parameters of a robot, of any family.
+
+#: names and units of the ten numbers
+INERTIAL = {
+    "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
+    "ixx": "kg m2", "ixy": "kg m2", "ixz": "kg m2", "iyy": "kg m2", "iyz": "kg m2", "izz": "kg m2",
+}  # fmt: skip
+
+
+def inertial_parameters(link: str, numbers: np.ndarray) -> list[Parameter]:
+    """Those of a body, of its ten numbers in the axes of the link that names it, about the link's origin."""
+    every = zip(INERTIAL.items(), numbers.tolist(), strict=True)
+    return [Parameter(f"{link}/{name}", value, unit, _lower(name)) for (name, unit), value in every]
+
+
+def changed_inertia(link: str, numbers: np.ndarray, values: Mapping[str, float]) -> RigidInertia | None:
+    """The inertia of a body with other values of some of its ten numbers; None if none is another."""
+    new = [values.get(f"{link}/{name}", old) for name, old in zip(INERTIAL, numbers, strict=True)]
+    return None if new == list(numbers) else inertia_of(new)
+
+
+def inertia_of(x: Sequence[float] | np.ndarray) -> RigidInertia:
+    """The body that has ten numbers."""
+    tensor = np.array([[x[4], x[5], x[6]], [x[5], x[7], x[8]], [x[6], x[8], x[9]]])
+    return RigidInertia(float(x[0]), np.array(x[1:4]), tensor)
+
+
+def _lower(name: str) -> float:
+    return 0.0 if name in ("mass", "ixx", "iyy", "izz") else -inf
+
+
+# Payloads: bodies fixed to a frame of a robot after it was read.
+
+
+class Payload(NamedTuple):
+    """A rigid body fixed to a frame.
+
+    mass [kg], com (3,) [m] and inertia (ixx, ixy, ixz, iyy, iyz, izz) about it [kg m2], in the frame's axes.
+    """
+
+    frame: str
+    mass: float
+    com: tuple[float, float, float]
+    inertia: tuple[float, float, float, float, float, float]
+
+
+def check_payload(frame: str, mass: float, com: Sequence[float], inertia: object = None) -> Payload:
+    """A payload from arguments; inertia (3, 3) or None for a point mass.
+
+    Raises
+    ------
+    DimensionError, StateError
+        If shapes are wrong; if a number is not finite or no body has such a mass and inertia.
+    """
+    try:
+        mass = float(mass)
+        centre = np.asarray(com, dtype=float)
+        tensor = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, dtype=float)
+    except (TypeError, ValueError):
+        raise DimensionError("mass, com and inertia of a payload must be numbers") from None
+    if centre.shape != (3,):
+        raise DimensionError(f"com has shape {centre.shape}, expected (3,)")
+    if tensor.shape != (3, 3):
+        raise DimensionError(f"inertia has shape {tensor.shape}, expected (3, 3)")
+    if not (np.isfinite(mass) and np.isfinite(centre).all() and np.isfinite(tensor).all()):
+        raise StateError("mass, com and inertia of a payload must be finite")
+    if mass < 0.0:
+        raise StateError(f"mass is {mass}, expected at least 0 (0 removes the payload)")
+    scale = np.abs(tensor).max()
+    if np.abs(tensor - tensor.T).max() > 1e-9 * scale:
+        raise StateError("inertia is not symmetric")
+    moments = np.linalg.eigvalsh(tensor)
+    if moments[0] < -1e-9 * scale or moments[2] > moments[0] + moments[1] + 1e-6 * scale:
+        raise StateError(
+            f"no body has the principal moments {moments}: each is at most the sum of the others"
+        )
+    return Payload(
+        frame, mass, tuple(centre.tolist()), tuple(tensor[i, j] for i in range(3) for j in range(i, 3))
+    )

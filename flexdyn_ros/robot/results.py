@@ -79,13 +79,13 @@ class Modes(NamedTuple):
     unstable: np.ndarray
 
     def __str__(self) -> str:
-        from flexdyn_ros.robot.notebook import text_table
+        from flexdyn_ros.wording import text_table
 
         return text_table(*self._table())
 
     def _repr_html_(self) -> str:
         """Frequencies and damping ratios; of a batch, its first state."""
-        from flexdyn_ros.robot.notebook import section, table
+        from flexdyn_ros.wording import section, table
 
         title, columns, rows = self._table()
         return section(title, table(columns, rows))
@@ -113,7 +113,7 @@ class Equilibrium(NamedTuple):
     iterations: int
 
     def __str__(self) -> str:
-        from flexdyn_ros.robot.notebook import text_table
+        from flexdyn_ros.wording import text_table
 
         def cell(values: np.ndarray, i: int) -> str:
             return f"{values[i]:.6g}" if i < len(values) else ""
@@ -145,7 +145,7 @@ class Deflection(NamedTuple):
 
     def __str__(self) -> str:
         """Displacement, largest strain and moment along the link; of a batch, its first state."""
-        from flexdyn_ros.robot.notebook import text_table
+        from flexdyn_ros.wording import text_table
 
         first = (0,) * (self.displacement.ndim - 2)
         moments = np.linalg.norm(self.moment[first], axis=-1)
@@ -175,7 +175,7 @@ class Loads(NamedTuple):
 
     def __str__(self) -> str:
         """Force and moment along the link; of a batch, its first state."""
-        from flexdyn_ros.robot.notebook import text_table
+        from flexdyn_ros.wording import text_table
 
         first = (0,) * (self.force.ndim - 2)
         columns = [*self.force[first].T, *self.moment[first].T]

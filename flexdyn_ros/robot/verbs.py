@@ -31,23 +31,24 @@ from flexdyn_ros.robot.analysis.derivatives import (
     parameter_derivatives_of,
 )
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
-from flexdyn_ros.robot.analysis.small_deflections import Tip, beyond_linear, warning_of
 from flexdyn_ros.robot.analysis.steady_modes import steady_modes_of
+from flexdyn_ros.robot.analysis.validity import Tip, beyond_linear, warning_of
 from flexdyn_ros.robot.arguments import (
     Rows,
     by_name,
     check_out,
     finite_number,
     numbers,
+    rows_with_wrenches,
+    scattered_efforts,
     warn_of_overflow,
+    wrench_rows,
 )
 from flexdyn_ros.robot.coordinates import Coordinate, pose_name
-from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.entries.verbs import single_verbs
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import ElementState, Motion
-from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
-from flexdyn_ros.robot.payload import check_payload
+from flexdyn_ros.robot.parameters import Parameter, Regressor, check_payload, checked_values
 from flexdyn_ros.robot.results import (
     BiasTerms,
     Energy,
@@ -58,9 +59,6 @@ from flexdyn_ros.robot.results import (
     Loads,
     Modes,
 )
-from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
-
-__all__ = ["Robot"]
 
 
 @final
@@ -128,7 +126,7 @@ class Robot:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from flexdyn_ros.robot.notebook import section, table
+        from flexdyn_ros.wording import section, table
 
         facts = f"{self.kind}, nq = {self.nq}, nv = {self.nv}, nu = {self.nu}, {self.mass:.6g} kg"
         driven = set(self.actuators)
@@ -361,7 +359,7 @@ class Robot:
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
         (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
         ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`), of soft arms bodies
-        and sections (`families/continuum/parameters.py`), of wheels suspensions and tyres
+        and sections (`families/continuum/model.py`), of wheels suspensions and tyres
         (`families/wheeled/parameters.py`).
 
         Raises

@@ -11,8 +11,6 @@ from flexdyn_ros.errors import DimensionError
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["Difference", "compare"]
-
 
 class Difference(NamedTuple):
     """The largest difference of one quantity.

@@ -14,8 +14,6 @@ from flexdyn_ros.escaping import from_csv_text
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["EffortTable", "read_efforts"]
-
 #: what arrays may take in memory, and the length of a text
 MOST_BYTES, MOST_LETTERS = 1 << 30, 1 << 28
 

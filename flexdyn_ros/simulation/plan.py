@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.robot.arguments import by_name, finite_number, numbers
-from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.arguments import by_name, finite_number, numbers, scattered_efforts
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
-from flexdyn_ros.simulation.steps.clock import check_clock, positive
+from flexdyn_ros.simulation.steps.clock import check_clock, onto_constraints, positive
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import (
@@ -28,11 +27,8 @@ from flexdyn_ros.simulation.steps.fused_hydraulics import (
     command_mode,
     names_valves,
 )
-from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
 from flexdyn_ros.simulation.steps.stepper import finite_vector
-
-__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "contact_watches", "make_plan"]
 
 FIXED = tuple(STEP_METHODS)
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}

@@ -11,9 +11,6 @@ from flexdyn_ros.errors import needs
 from flexdyn_ros.escaping import printable
 from flexdyn_ros.simulation.plan import Plan
 
-__all__ = ["Progress"]
-
-
 #: seconds between two calls of a function that follows the progress
 REPORT_PERIOD = 0.02
 #: steps of the first compiled chunk for such a function

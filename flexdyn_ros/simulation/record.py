@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
     from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode
 
-__all__ = ["Record"]
-
 
 class Record:
     """Rows of a trajectory, filled from the top; `finish` makes the trajectory of those that were.

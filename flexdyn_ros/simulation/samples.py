@@ -16,8 +16,6 @@ from flexdyn_ros.simulation.events import Event
 if TYPE_CHECKING:
     from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 
-__all__ = ["HELD", "Samples"]
-
 #: the column that says whether efforts were held until the next sample, 1 or 0
 HELD = "efforts_held"
 #: what the column of times is called, unless a coordinate is called so

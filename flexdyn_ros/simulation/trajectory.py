@@ -14,13 +14,13 @@ from flexdyn_ros.budget import MOST_BYTES, Budget
 from flexdyn_ros.errors import DimensionError, StateError, needs
 from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.numerics.array_file import read_arrays
-from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.limits import departures, in_words
 from flexdyn_ros.simulation.recordings.reading import is_recording
 from flexdyn_ros.simulation.samples import Samples
+from flexdyn_ros.wording import section, table
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:

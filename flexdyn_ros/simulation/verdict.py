@@ -8,14 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.robot.analysis.bearable_step import OWN_STEPS, at_most, bearable_step
 from flexdyn_ros.robot.analysis.sampled_feedback import sampled_growth, sudden_inertia
-from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
+from flexdyn_ros.robot.analysis.validity import OWN_STEPS, at_most, bearable_step, beyond_linear, warning_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Trajectory
-
-__all__ = ["LARGEST_IMBALANCE", "ROUNDING", "sampling_fault", "step_for", "verdict"]
 
 #: largest balance error that is not worth a word
 LARGEST_IMBALANCE = 1e-3

@@ -16,8 +16,7 @@ from flexdyn_ros.description.urdf.sources import own_share
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
 from flexdyn_ros.studies.definition import Study, read_study
 from flexdyn_ros.studies.design import Design, Optimisation, fixed_design
-from flexdyn_ros.studies.processes.cluster import cluster_for
-from flexdyn_ros.studies.processes.computing import Computing
+from flexdyn_ros.studies.processes.computing import Computing, cluster_for
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.bench import Bench

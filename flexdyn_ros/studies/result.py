@@ -41,12 +41,12 @@ class StudyResult(StudyTable):
         return cls(read_study(path / "study.yaml"), path)
 
     def plot(self, path: str | PathLike[str] | None = None, kind: str | None = None, **options: Any) -> Any:
-        """A picture of the table; see `flexdyn_ros.studies.pictures.draw.draw`.
+        """A picture of the table; see `flexdyn_ros.studies.pictures.charts.draw`.
 
         kind: line, heat_map, contour, parallel, pareto or scatter; default: what suits the number of
         parameters. Returns the matplotlib figure; written to `path` if given.
         """
-        from flexdyn_ros.studies.pictures.draw import draw
+        from flexdyn_ros.studies.pictures.charts import draw
 
         return draw(self, path, kind, **options)
 

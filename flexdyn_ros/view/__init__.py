@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
-    from flexdyn_ros.view.around.camera import aim
+    from flexdyn_ros.view.around.stage import aim
     from flexdyn_ros.view.drawing.shown_robot import ShownRobot
     from flexdyn_ros.view.film import picture
     from flexdyn_ros.view.kept import write_film, write_page

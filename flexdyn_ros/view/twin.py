@@ -82,7 +82,7 @@ class Twin:
         if playback is not None and self._runs is not None and self._runs[0] is playback.trajectory:
             own, text = self._runs[1], "rigid twin, its own motion"
             q = own.q[min(int(np.searchsorted(own.t, viewer.shown_time - 1e-9)), len(own) - 1)]
-        changes, _ = self._scene.moved(self.drawn_at(q))
+        changes = self._scene.moved(self.drawn_at(q))
         if self._label.text != text:
             changes.append(partial(setattr, self._label, "text", text))
         return changes

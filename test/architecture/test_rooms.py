@@ -32,7 +32,7 @@ LISTENERS = {
 #: the cluster of a study, on loopback, too
 LISTENING = {
     "view/guard.py", "view/visitors.py", "nodes/foxglove.py", "nodes/ros/managed.py", "studies/engine.py",
-    "studies/processes/cluster.py", "studies/processes/computing.py",
+    "studies/processes/computing.py",
 }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plottin
         "simulation/plots/drawing.py",
         "studies/pictures/charts.py",
         "studies/pictures/columns.py",
-        "studies/pictures/draw.py",
+        "studies/pictures/charts.py",
         "identification/identified.py",
         "export/fmi/robot.py",
     )

@@ -33,7 +33,7 @@ def test_the_environment_keeps_nodes_on_this_machine_unless_told_otherwise():
 def test_limits_of_visitors_are_those_that_are_documented():
     pytest.importorskip("msgspec")
     from flexdyn_ros.view import visitors
-    from flexdyn_ros.view.panels import jobs
+    from flexdyn_ros.view.panels import run
 
     said = " ".join(VIEWER.split())
     for words in (
@@ -43,7 +43,7 @@ def test_limits_of_visitors_are_those_that_are_documented():
         f"{visitors.LARGEST_UPLOAD // 2**20} MB of recordings",
     ):
         assert words in said, words
-    assert jobs.LONG_JOBS == 1
+    assert run.LONG_JOBS == 1
 
 
 def test_the_page_says_where_weaknesses_are_reported_as_long_as_the_address_is_a_placeholder():

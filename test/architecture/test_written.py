@@ -21,7 +21,7 @@ ELSEWHERE = {
     "writing.py", "export/files.py", "cli/ros/up.py", "export/native/library.py", "export/fmi/archive.py",
     "export/fmi/robot.py",
     "view/panels/run.py", "identification/urdf.py", "simulation/recordings/bag.py",
-    "view/kept.py", "description/urdf/xacro_cache.py",
+    "view/kept.py", "description/urdf/xacro_process.py",
 }  # fmt: skip
 #: names of what `beside` gives, and of files opened from it
 DRAFTS = {"draft", "file"}

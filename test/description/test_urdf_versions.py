@@ -8,7 +8,7 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.description import read
-from flexdyn_ros.description.urdf.versions import _angles
+from flexdyn_ros.description.urdf.parsing import _angles
 from flexdyn_ros.errors import DescriptionError
 
 FORM = """<robot name="r" {version}><link name="w"/><link name="a"><inertial><origin xyz="0.1 0 0" {turned}/>

@@ -17,7 +17,7 @@ import hostile
 import pytest
 
 from flexdyn_ros.description import read
-from flexdyn_ros.description.urdf import xacro_cache, xacro_process
+from flexdyn_ros.description.urdf import xacro_process
 from flexdyn_ros.errors import DescriptionError
 
 pytest.importorskip("xacro")
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(300)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache that nothing is in."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(xacro_cache, "_memory", {})
+    monkeypatch.setattr(xacro_process, "_memory", {})
     return tmp_path / "cache" / "flexdyn_ros" / "xacro"
 
 
@@ -55,7 +55,7 @@ def refusal(file: Path) -> DescriptionError:
 
 def forget() -> None:
     """As in a process that begins."""
-    xacro_cache._memory.clear()
+    xacro_process._memory.clear()
 
 
 LINK = '<link name="{}"/><joint name="j" type="fixed"><parent link="a"/><child link="{}"/></joint>'

@@ -94,7 +94,7 @@ from flexdyn_ros.robot.arguments import refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion, actuator_limits
-from flexdyn_ros.robot.wrenches import wrench_rows
+from flexdyn_ros.robot.arguments import wrench_rows
 
 from . import kernels
 

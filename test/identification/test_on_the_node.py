@@ -1,7 +1,6 @@
 """From excitation on the simulator node to the identified file: what is recorded there tells the numbers."""
 
 import signal
-import time
 import warnings
 from pathlib import Path
 
@@ -17,6 +16,7 @@ pytest.importorskip("pandas")
 
 from builtin_interfaces.msg import Duration  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from flexdyn_ros import errors, load  # noqa: E402
@@ -26,6 +26,7 @@ from flexdyn_ros.identification import (  # noqa: E402
     fit_linear,
     write_joint_trajectory,
 )
+from flexdyn_ros.nodes import seconds_of  # noqa: E402
 
 PRESET = Path(__file__).parents[2] / "config" / "identification.yaml"
 SECONDS, CUTOFF = 5.0, 12.0
@@ -68,8 +69,13 @@ def recorded(folder, motion):
     arguments += [text for name, value in given.items() for text in ("-p", f"{name}:={value}")]
     with NodeProcess("simulator", *arguments, log=folder / "simulator.txt") as node, Client() as client:
         node.wait_for_text("ready")
+        client.listen(JointState, "/joint_states", 1)
         client.publish(JointTrajectory, "/simulator/joint_trajectory", message)
-        time.sleep(SECONDS + 1.5)
+        begin = seconds_of(client.next("/joint_states").header.stamp)
+        # in simulated time, which lags on a busy machine: a motion that is cut off tells other numbers
+        client.until(
+            lambda: seconds_of(client.last["/joint_states"].header.stamp) > begin + SECONDS + 1.0, "no end"
+        )
         assert node.end(signal.SIGINT) == 0
     return path
 

@@ -18,9 +18,8 @@ pytest.importorskip("rosbags")
 zstandard = pytest.importorskip("zstandard")
 
 from flexdyn_ros.simulation import Bag, recorded_robot, records  # noqa: E402
-from flexdyn_ros.simulation.recordings.cdr import Layout  # noqa: E402
+from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, Layout  # noqa: E402
 from flexdyn_ros.simulation.recordings.mcap_file import LARGEST_CHUNK  # noqa: E402
-from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, STATE  # noqa: E402
 from flexdyn_ros.simulation.recordings.topics import state_layout  # noqa: E402
 
 N = 50

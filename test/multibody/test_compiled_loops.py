@@ -6,6 +6,7 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning, StateError
+from flexdyn_ros.families.trees.loops.kernels import rows
 
 ROBOTS = {
     "four_bar": machines.four_bar,
@@ -116,3 +117,24 @@ def test_singular_poses_are_left_to_the_general_method():
     assert call(address, flat, still, still, a) != 0
     with pytest.warns(FlexdynWarning, match="singular pose"):
         robot.forward_dynamics(flat, still)
+
+
+@pytest.mark.parametrize(("tilt", "as_they_come"), [(0.0, 3), (1.0, 4), (5e-4, -1)])
+def test_rows_are_counted_as_they_come_or_by_pivots(tilt, as_they_come):
+    """Five rows: the last is a sum of others, and the fourth but for a part `tilt` of its own."""
+    rng = np.random.default_rng(2)
+    J = rng.standard_normal((5, 6))
+    J[3], J[4] = J[0] - J[2] + tilt * J[3], J[0] + J[1]
+    G = np.zeros((5, 8))
+    G[:, :5] = J @ J.T
+    F, left, order = np.zeros((5, 8)), np.zeros(8), np.zeros(8)
+    assert rows.rows_as_they_come(G.copy(), F, left, order) == as_they_come
+    by_pivots = rows.rows_by_pivots(G.copy(), np.zeros((5, 8)), np.zeros(8))
+    assert by_pivots == (3 if tilt == 0.0 else 4)
+    if as_they_come > 0:
+        c = np.zeros(8)
+        c[:5] = G[:5, :5] @ rng.standard_normal(5)
+        x = c.copy()
+        rows.solve_rows(F, as_they_come, order, x, left)
+        np.testing.assert_allclose(G[:, :5] @ x[:5], c[:5], rtol=0.0, atol=1e-12)
+        assert not x[4]

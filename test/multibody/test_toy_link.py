@@ -27,8 +27,8 @@ resist."""
 
 from flexdyn_ros.description.language.vocabulary import element, not_negative, positive
 from flexdyn_ros.multibody.links.kernels.answers import answers_of
-from flexdyn_ros.multibody.links.kernels.points import add_point, clear_inertia
-from flexdyn_ros.multibody.links.kind import Coefficient, DeformingLink, LinkKind, OwnCoordinate
+from flexdyn_ros.multibody.links.kernels.answers import add_point, clear_inertia
+from flexdyn_ros.multibody.links.registry import Coefficient, DeformingLink, LinkKind, OwnCoordinate
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 
@@ -99,8 +99,8 @@ import numpy as np
 
 from flexdyn_ros.description.language.vocabulary import element, not_negative, positive
 from flexdyn_ros.multibody.links.kernels.answers import answers_of
-from flexdyn_ros.multibody.links.kernels.points import add_point, clear_inertia
-from flexdyn_ros.multibody.links.kind import Coefficient, DeformingLink, LinkKind, OwnCoordinate
+from flexdyn_ros.multibody.links.kernels.answers import add_point, clear_inertia
+from flexdyn_ros.multibody.links.registry import Coefficient, DeformingLink, LinkKind, OwnCoordinate
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 POINTS = 8

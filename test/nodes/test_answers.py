@@ -8,7 +8,7 @@ pytest.importorskip("flexdyn_interfaces.srv")
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes import SERVICES, doubles, plain  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.request_size import POSE, STATION  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.requests import POSE, STATION  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.services import answering  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.slices import done_at_once  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import poses_from_matrices  # noqa: E402

@@ -37,7 +37,9 @@ async def talk(port, *, seconds=30.0):
     heard = {"channels": {}, "messages": {}, "time": 0, "parameters": {}, "capabilities": []}
     numbers = {}
     address = f"ws://127.0.0.1:{port}"
-    async with websockets.connect(address, subprotocols=["foxglove.sdk.v1"], max_size=None) as socket:
+    # all that comes is taken at once: the server closes the connection of a client that lags behind
+    options = {"subprotocols": ["foxglove.sdk.v1"], "max_size": None, "max_queue": None}
+    async with websockets.connect(address, **options) as socket:
         end = time.monotonic() + seconds
         asked = False
         while time.monotonic() < end:

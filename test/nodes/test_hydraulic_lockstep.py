@@ -39,10 +39,11 @@ class Cylinders:
     def valve(self):
         return float(self.node._actuation.cylinders["valve_command"][0])
 
-    def see(self, milliseconds, length=1.4, word=""):
+    def see(self, milliseconds, length=1.4, word="", names=NAMES):
         """Number of forces that answer a leg state."""
         before = len(self.forces)
-        state = JointState(name=NAMES, position=[length] * 6, velocity=[0.0] * 6, effort=[2260.0] * 6)
+        position, velocity, effort = ([x] * len(names) for x in (length, 0.0, 2260.0))
+        state = JointState(name=names, position=position, velocity=velocity, effort=effort)
         state.header.stamp, state.header.frame_id = time_message(milliseconds * MILLISECOND), word
         self.node._on_leg_state(state)
         return len(self.forces) - before
@@ -189,6 +190,21 @@ def test_leg_states_that_are_another_period_apart_are_refused_with_the_reason(cy
     assert cylinders.see(3) == 1
     assert cylinders.see(4) == 1
     assert not cylinders.node._disagreement
+
+
+def test_leg_states_that_are_missing_in_a_recording_are_told_and_it_goes_on(cylinders):
+    assert [cylinders.see(k) for k in (0, 1)] == [1, 1]
+    # 2 and 3 are missing; so is one cylinder of 7, and 10 to 99
+    assert [cylinders.see(k) for k in (4, 5, 6)] == [0, 1, 1]
+    assert cylinders.see(7, names=NAMES[1:]) == 0
+    assert [cylinders.see(k) for k in (8, 9)] == [1, 1]
+    assert [cylinders.see(k) for k in (100, 101, 102)] == [0, 1, 1]
+    node = cylinders.node
+    assert not node._disagreement
+    assert node._actuation.counters.missing_leg_states == 3 + 1 + 91
+    (status,) = node._health("cylinders")
+    assert status.level == b"\x01"
+    assert "95 leg states were missing: gone through by lines" in status.message
 
 
 @pytest.mark.parametrize(("rate", "steps"), [(0.0, 1), (1000.0, 1), (500.0, 2), (100.0, 10)])

@@ -331,3 +331,42 @@ def test_in_lockstep_legs_without_a_command_hold_with_closed_valves():
     assert all(in_lockstep(bench, 50, begin=1))
     np.testing.assert_array_equal(bench.field("valve_command"), 0.0)
     assert bench.actuation.conditions() == ("no command yet: valves closed",)
+
+
+def moved(bench, numbers):
+    """Whether each leg state of a motion by its millisecond is answered; a command comes with each."""
+    told = []
+    for k in numbers:
+        now = 1e-3 * k
+        bench.actuation.take_command(order(np.full(6, 0.3)), now)
+        bench.actuation.take_leg_state(legs(1.3 + 0.2 * now, rate=0.2), now)
+        told.append(bench.actuation.tick_in_lockstep(now))
+    return told
+
+
+def test_in_lockstep_leg_states_that_are_missing_are_gone_through_by_lines():
+    whole, some = Bench(lockstep=True), Bench(lockstep=True)
+    assert all(moved(whole, range(100)))
+    assert all(moved(some, [k for k in range(100) if k not in (20, 40, 41, 42, 43, 70)]))
+    assert some.actuation.counters.missing_leg_states == 6
+    assert np.ptp(whole.field("force")) == 0.0
+    assert abs(whole.field("force")[0] - 2260.0) > 100.0
+    for name in ("force", "pressure_bore", "pressure_rod", "stroke"):
+        np.testing.assert_allclose(some.field(name), whole.field(name), rtol=1e-9, err_msg=name)
+
+
+def test_in_lockstep_cylinders_are_filled_anew_after_leg_states_that_were_missing_for_long():
+    bench = Bench(lockstep=True)
+    assert all(moved(bench, range(50)))
+    force = bench.field("force")[0]
+    assert moved(bench, [1250]) == [True]
+    # as cylinders that begin there with the force that they had
+    fresh = Bench(lockstep=True)
+    fresh.actuation.take_command(order(np.full(6, 0.3)), 1.25)
+    fresh.actuation.take_leg_state(legs(1.55, rate=0.2, force=force), 1.25)
+    assert fresh.actuation.tick_in_lockstep(1.25)
+    for name in ("force", "pressure_bore", "pressure_rod", "stroke"):
+        np.testing.assert_allclose(bench.field(name), fresh.field(name), rtol=1e-12, err_msg=name)
+    assert all(moved(bench, range(1251, 1300)))
+    assert not bench.actuation.fault
+    assert np.isfinite(bench.actuation.cylinders.rows).all()

@@ -22,7 +22,7 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.action import Simulate  # noqa: E402
 from flexdyn_ros.nodes import doubles, numbers_of  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.requests import LARGEST_ANSWER  # noqa: E402
 
 NODE = "/busy/dynamics_server"
 #: static deflections of so many states take half a minute

@@ -233,6 +233,31 @@ def test_the_scale_of_colours_grows_and_can_be_given(arm):
     assert mesh.top == 7.0
 
 
+def test_a_first_jolt_does_not_leave_what_follows_in_one_colour(arm):
+    mesh = DeformationMesh(arm.description)
+    q = arm.neutral()
+    bent = [c.q_index for c in arm.coordinates if "bending" in c.name]
+
+    def top_at(seconds, factor):
+        q[bent] = factor * 0.01
+        mesh.message(*read_deflections(bytes_of(arm, q, seconds)[1]), settings(colour="strain"))
+        return mesh.top
+
+    jolt = top_at(10, 1.0)
+    # its links have no section: their strains are not known, and would all be zero
+    assert mesh.quantity == "moment"
+    moments = [np.linalg.norm(d.moment, axis=-1).max() for d in arm.deflections(q).values()]
+    assert jolt == pytest.approx(max(moments), rel=1e-6)
+    assert top_at(11, 0.1) == jolt
+    assert top_at(12, 0.2) == jolt
+    assert top_at(14, 0.1) == pytest.approx(0.2 * jolt, rel=1e-6)
+    # larger at once; rest is a thousandth of the largest, not rounding
+    assert top_at(15, 0.5) == pytest.approx(0.5 * jolt, rel=1e-6)
+    for seconds in range(16, 30):
+        rest = top_at(seconds, 1e-9)
+    assert rest == pytest.approx(1e-3 * jolt, rel=1e-6)
+
+
 def test_transforms_as_bytes_are_the_messages(arm):
     expanded = flexdyn_ros.expand(arm)
     transforms = JointTransforms(expanded.urdf, "left/")

@@ -30,7 +30,7 @@ from flexdyn_ros import Trajectory  # noqa: E402
 from flexdyn_ros.cli import app  # noqa: E402
 from flexdyn_ros.nodes import seconds_of  # noqa: E402
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer  # noqa: E402
-from flexdyn_ros.simulation.recordings.recorded_types import types  # noqa: E402
+from flexdyn_ros.simulation.recordings.cdr import types  # noqa: E402
 
 FOLDER = Path(__file__).parents[1] / "reference/rosbag2"
 MCAP, SQLITE = FOLDER / "two_link_mcap", FOLDER / "two_link_sqlite3"

@@ -15,7 +15,7 @@ from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
 from flexdyn_ros.errors import UnknownNameError  # noqa: E402
 from flexdyn_ros.nodes import SERVICES, doubles  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER, LISTS, POSE, size_of  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.requests import LARGEST_ANSWER, LISTS, POSE, size_of  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.scheduler import RequestScheduler  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.services import answer  # noqa: E402
 from flexdyn_ros.simulation.live.message_fields import twice  # noqa: E402

@@ -13,12 +13,12 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork, no wat
 #: a call into C that keeps the interpreter, as that of the middleware does, where a node would be made
 START = """
 import ctypes, os, sys
-from flexdyn_ros.nodes.ros import start_watch
-start_watch.PATIENCE, start_watch.PORTS = 0.3, sys.argv[1]
-start_watch.stand_by()
+from flexdyn_ros.nodes.ros import surroundings
+surroundings.PATIENCE, surroundings.PORTS = 0.3, sys.argv[1]
+surroundings.stand_by()
 libc = ctypes.PyDLL(None)
 {before}
-with start_watch.joining():
+with surroundings.joining():
     libc.usleep({microseconds})
 try:
     os.waitpid(-1, 0)
@@ -55,9 +55,9 @@ def test_a_start_that_does_not_hang_is_silent_however_long_imports_take(tmp_path
 def test_the_watch_ends_with_a_node_that_is_killed_before_it_joins():
     program = """
 import os, signal
-from flexdyn_ros.nodes.ros import start_watch
-start_watch.stand_by()
-print(start_watch._watch[0], flush=True)
+from flexdyn_ros.nodes.ros import surroundings
+surroundings.stand_by()
+print(surroundings._watch[0], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run(

@@ -189,7 +189,7 @@ def test_what_one_process_compiled_the_next_finds(tmp_path):
 def test_entries_have_the_same_fingerprints_in_every_process(tmp_path):
     program = """
 import importlib
-from flexdyn_ros.numerics.compiling.fingerprint import fingerprint
+from flexdyn_ros.numerics.compiling.cache import fingerprint
 from flexdyn_ros.numerics.compiling.warmup_names import entries_of, names_of
 for name in sorted(names_of(["all"])):
     module, _, function = name.rpartition(".")
@@ -211,7 +211,7 @@ for name in sorted(names_of(["all"])):
 def test_fingerprints_tell_what_kernels_close_over():
     from numba import types
 
-    from flexdyn_ros.numerics.compiling.fingerprint import fingerprint
+    from flexdyn_ros.numerics.compiling.cache import fingerprint
 
     def closing_over(value):
         def inner(x):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.robot.analysis.bearable_step import at_most
+from flexdyn_ros.robot.analysis.validity import at_most
 
 
 def test_a_bound_is_told_in_a_few_digits_and_never_rounded_up():

@@ -38,6 +38,58 @@ def kernel_calls(repository):
 # ---- what is done ----
 
 
+@pytest.fixture
+def without_python(repository):
+    """Runs scripts/run where every Python fails; its exit code."""
+    for name in ("python3", "python3.11", "python3.12", "python3.13"):
+        (repository.folder / ".venv/bin" / name).unlink(missing_ok=True)
+    none = repository.gate.parent / "none"
+    none.mkdir()
+    for name in ("python3", "python3.11", "python3.12", "python3.13"):
+        (none / name).write_text("#!/bin/sh\nexit 3\n")
+        (none / name).chmod(0o755)
+    path = f"{none}:/usr/bin:/bin"
+    return lambda **variables: repository.run("run", "true", PATH=path, **variables).returncode
+
+
+def everything_is_made(repository):
+    """All sources are older than the set-up, which wrote bytecode into their folders."""
+    for path in repository.folder.rglob("*"):
+        if path.exists():
+            os.utime(path, (1e9, 1e9))
+    assert repository.run("run", "true").returncode == 0
+    for path in (repository.folder, *repository.folder.glob("scripts/**")):
+        os.utime(path, (1e9, 1e9))
+
+
+def test_a_command_starts_no_python_where_everything_is_made(repository, without_python, tmp_path):
+    assert without_python() != 0
+    everything_is_made(repository)
+    assert without_python() == 0
+    assert without_python(NUMBA_CACHE_DIR=str(tmp_path / "cache")) != 0
+    assert without_python(FLEXDYN_PYTHON="python3.none") != 0
+
+
+@pytest.mark.parametrize("change", ["edited", "removed", "new", "kernels", "environment", "moved"])
+def test_a_command_looks_again_where_something_changed(repository, without_python, change):
+    everything_is_made(repository)
+    assert without_python() == 0
+    source = repository.folder / "flexdyn_ros/numerics/c.py"
+    if change == "edited":
+        source.write_text("x = 1\n")
+    elif change == "removed":
+        source.unlink()
+    elif change == "new":
+        (source.parent / "d.py").write_text("")
+    elif change == "kernels":
+        shutil.rmtree(repository.gate.parent / ".cache")
+    elif change == "environment":
+        (repository.folder / ".venv/bin/python").unlink()
+    else:
+        repository.folder = repository.folder.rename(repository.folder.with_name("elsewhere"))
+    assert without_python() != 0
+
+
 def test_what_was_made_is_not_made_again(repository):
     assert repository.run("setup").returncode == 0
     assert repository.calls()

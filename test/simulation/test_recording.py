@@ -17,7 +17,7 @@ import flexdyn_ros
 from flexdyn_ros import Trajectory
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.simulation import Bag, recorded_robot, records
-from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, STATE, definition
+from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, definition
 
 pytest.importorskip("mcap")
 highlevel = pytest.importorskip("rosbags.highlevel")
@@ -264,7 +264,7 @@ CRASH = """
 import sys, time
 import numpy as np
 from flexdyn_ros.simulation.recordings.bag import Bag
-from flexdyn_ros.simulation.recordings.recorded_types import STATE
+from flexdyn_ros.simulation.recordings.cdr import STATE
 from flexdyn_ros.simulation.recordings.topics import state_layout
 names = ("a", "b")
 layout = state_layout("crashing", names, names, names)
@@ -303,7 +303,7 @@ def test_states_of_other_recorders_are_read(tmp_path):
     """Any topic that ends in /state, written by another library, without energies and notes."""
     from rosbags.rosbag2 import StoragePlugin, Writer
 
-    from flexdyn_ros.simulation.recordings.recorded_types import types
+    from flexdyn_ros.simulation.recordings.cdr import types
 
     store = types()
     T = store.types

@@ -20,8 +20,7 @@ from study_experiments import numbers_in  # noqa: E402
 
 from flexdyn_ros.errors import StateError  # noqa: E402
 from flexdyn_ros.studies import run  # noqa: E402
-from flexdyn_ros.studies.processes.cluster import local_cluster  # noqa: E402
-from flexdyn_ros.studies.processes.computing import AT_HAND  # noqa: E402
+from flexdyn_ros.studies.processes.computing import AT_HAND, local_cluster  # noqa: E402
 
 TEST = Path(__file__).parents[1]
 POINTS = 160

@@ -13,7 +13,7 @@ from flexdyn_ros.studies import run  # noqa: E402
 from flexdyn_ros.studies.bench import Bench  # noqa: E402
 from flexdyn_ros.studies.definition import read_study  # noqa: E402
 from flexdyn_ros.studies.engine import shipped_studies  # noqa: E402
-from flexdyn_ros.studies.processes.cluster import local_cluster  # noqa: E402
+from flexdyn_ros.studies.processes.computing import local_cluster  # noqa: E402
 
 TEST = Path(__file__).parents[1]
 pytestmark = [pytest.mark.slow, pytest.mark.realtime]

@@ -9,7 +9,7 @@ import pytest
 from browser import in_picture
 
 import flexdyn_ros
-from flexdyn_ros.view.around.camera import ABOVE_PANEL, aim
+from flexdyn_ros.view.around.stage import ABOVE_PANEL, aim
 from flexdyn_ros.view.opening import first_scene, gentle_run
 
 pytest.importorskip("viser")

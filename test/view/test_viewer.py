@@ -15,7 +15,7 @@ import flexdyn_ros
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.view import ShownRobot, aim
-from flexdyn_ros.view.around.camera import PRESETS, room_of
+from flexdyn_ros.view.around.stage import PRESETS, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
 from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified, rest_of
@@ -449,7 +449,7 @@ def test_sliders_are_grouped_as_the_report_groups_coordinates(monkeypatch):
     ("low", "high"), [(-2.8973, 2.8973), (-0.336592, 0.3366), (0.0, 525.2), (-3e-7, 1e-7)]
 )
 def test_sliders_have_ends_and_steps_of_few_digits(low, high):
-    from flexdyn_ros.view.panels.jobs import marks
+    from flexdyn_ros.view.panels.run import marks
 
     first, last, step = marks(low, high)
     assert low <= first < last <= high
@@ -488,7 +488,7 @@ def test_sliders_follow_the_tour(viewer):
 
 @pytest.mark.parametrize(("sent", "taken"), [(5.0, 2.0), (-1.0, 0.0), (1.5, 1.5), (np.nan, 0.0)])
 def test_a_control_shows_the_number_that_was_taken(sent, taken):
-    from flexdyn_ros.view.panels.jobs import number
+    from flexdyn_ros.view.panels.run import number
 
     handle = SimpleNamespace(value=sent)
     assert number(handle, 0.0, 2.0) == taken == handle.value

@@ -22,7 +22,7 @@ msgspec = pytest.importorskip("msgspec")
 client_of_sockets = pytest.importorskip("websockets.sync.client")
 
 from flexdyn_ros.view import Viewer, guard  # noqa: E402
-from flexdyn_ros.view.panels.jobs import literal  # noqa: E402
+from flexdyn_ros.view.panels.run import literal  # noqa: E402
 from flexdyn_ros.view.visitors import (  # noqa: E402
     LARGEST_MESSAGE,
     LARGEST_OTHER,

@@ -15,11 +15,11 @@ from flexdyn_ros.errors import UnknownNameError
 
 # imported when a description asks for them: making a frozen dataclass takes a millisecond
 if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.joint_types import JointType
     from flexdyn_ros.description.elements.joints import (
         DryFriction,
         JointElasticity,
         JointSpring,
+        JointType,
         Rotor,
         Section,
     )

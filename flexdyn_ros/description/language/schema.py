@@ -7,8 +7,14 @@ YAML mirror, docs/schema.md and the XSD follow from these declarations.
 from __future__ import annotations
 
 from flexdyn_ros.description.elements.description import Formulation, Gravity
-from flexdyn_ros.description.elements.joint_types import JointType
-from flexdyn_ros.description.elements.joints import DryFriction, JointElasticity, JointSpring, Rotor, Section
+from flexdyn_ros.description.elements.joints import (
+    DryFriction,
+    JointElasticity,
+    JointSpring,
+    JointType,
+    Rotor,
+    Section,
+)
 from flexdyn_ros.description.elements.lines import LINES
 from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.description.elements.loops import LOOPS

@@ -21,8 +21,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.simulation import default_gains
 from flexdyn_ros.simulation.steps.stiffness import stops_at
 
-__all__ = ["ros2_control"]
-
 #: natural frequency times step of servos and stops at most: their forces are held during a step
 _REACH = 0.2
 #: share of a coordinate's inertia that damping takes in a step at most

@@ -1,8 +1,8 @@
 """Inverse dynamics of closed mechanisms as graphs: no rank is cut by values.
 
-Mc(f) = a(f) - a(0), with a(f) the constrained accelerations under forces f along the coordinates, is linear, and
-C' Mc(C) is the Gram matrix of what columns of forces C do. With b = M a + h of the open tree, a(b) is a, or the
-nearest acceleration in the metric of M that the loops allow. So efforts u of actuators B and rests r of
+Mc(f) = a(f) - a(0), with a(f) the constrained accelerations under forces f along the coordinates, is linear,
+and C' Mc(C) is the Gram matrix of what columns of forces C do. With b = M a + h of the open tree, a(b) is a, or
+the nearest acceleration in the metric of M that the loops allow. So efforts u of actuators B and rests r of
 coordinates E that have none by their nature (modes, a floating base, hubs) obey
 
     [B E]' Mc([B E]) (u; r) = [B E]' (a(b) - a(0)),
@@ -34,7 +34,7 @@ Accelerations = Callable[[np.ndarray], np.ndarray]
 def closed_efforts(
     robot: Robot, accelerations: Accelerations, B: np.ndarray, M: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
-    """Efforts (nu,) that make the motion for which the open tree needs forces b (nv,); NaN where no actuator can.
+    """Efforts (nu,) that make the motion for which the open tree needs forces b (nv,); NaN where none can.
 
     B (nv, nu), M (nv, nv): actuation and mass matrix there.
     """
@@ -49,10 +49,10 @@ def closed_efforts(
     if not C.shape[1]:
         return _where_made(M @ (wanted - still), b, objects([0.0] * robot.nu))
     # forces that make accelerations of the size of others
-    sizes = 10.0 * np.sqrt(np.trace(robot.mass_matrix(robot.neutral()))) / _responses(robot, chosen, free, scales)
-    Y = np.stack(
-        [(accelerations(C[:, k] * size) - still) / size for k, size in enumerate(sizes)], axis=1
+    sizes = (
+        10.0 * np.sqrt(np.trace(robot.mass_matrix(robot.neutral()))) / _responses(robot, chosen, free, scales)
     )
+    Y = np.stack([(accelerations(C[:, k] * size) - still) / size for k, size in enumerate(sizes)], axis=1)
     solve = _two_stages(C.T @ Y, len(chosen), _root_of_inverse(M)[free] if free.size else None)
     x = solve(C.T @ (wanted - still))
     # what is missed, found without differences of accelerations, once more
@@ -72,7 +72,9 @@ def _where_made(left: np.ndarray, b: np.ndarray, tau: np.ndarray) -> np.ndarray:
 def _responses(robot: Robot, chosen: np.ndarray, free: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """sqrt(c' M^-1 c) of every column at neutral."""
     q = robot.neutral()
-    columns = np.concatenate([robot.actuation_matrix(q)[:, chosen] * scales, np.eye(robot.nv)[:, free]], axis=1)
+    columns = np.concatenate(
+        [robot.actuation_matrix(q)[:, chosen] * scales, np.eye(robot.nv)[:, free]], axis=1
+    )
     return np.sqrt(np.einsum("ik,ik->k", columns, np.linalg.solve(robot.mass_matrix(q), columns)))
 
 

@@ -120,7 +120,7 @@ class Function:
     results : list of int
         Nodes of the outputs, one after the other, row by row.
     repeats : bool
-        Whether it is a round of a loop (loops.py).
+        Whether it is a round of a loop (numbers/functions.py).
     """
 
     name: str

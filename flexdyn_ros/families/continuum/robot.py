@@ -17,19 +17,18 @@ from flexdyn_ros.families.continuum.model import (
     PackedArm,
     SectionFrame,
     SoftArm,
+    arm_parameters,
     build_arm,
     carry_payloads,
+    changed_arm,
 )
-from flexdyn_ros.families.continuum.parameters import arm_parameters, changed_arm
 from flexdyn_ros.families.continuum.shape import STATIONS, Solution, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
 from flexdyn_ros.numerics.verbs.table import Table
-from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
+from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, section_of, word_for
 from flexdyn_ros.robot.entries.functions import EntryFunctions
-from flexdyn_ros.robot.parameters import without_payloads
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload, without_payloads
 from flexdyn_ros.robot.results import Deflection
-from flexdyn_ros.robot.stations import section_of, word_for
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:

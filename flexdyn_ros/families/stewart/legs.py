@@ -16,9 +16,16 @@ from flexdyn_ros.families.stewart.model import LegFacts, PlatformTables, near_li
 from flexdyn_ros.families.stewart.pose import MODES, Acceptance, Found, complain, turn_between
 from flexdyn_ros.families.stewart.reactions import leg_loads
 from flexdyn_ros.families.stewart.results import Legs, LegStates, Margins, Pose, Reactions
-from flexdyn_ros.robot.arguments import Rows, by_name, check_out, explain_status, finite_number
+from flexdyn_ros.robot.arguments import (
+    Rows,
+    by_name,
+    check_out,
+    explain_status,
+    finite_number,
+    rows_with_wrenches,
+    wrench_rows,
+)
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 _empty = np.empty
 #: what robots have of `LegKinematics`

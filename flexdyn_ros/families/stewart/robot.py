@@ -20,22 +20,21 @@ from flexdyn_ros.families.stewart.reach import check_reach
 from flexdyn_ros.families.stewart.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
-from flexdyn_ros.families.trees.rigid.parameters import changed
-from flexdyn_ros.families.trees.rigid.payload import carry
+from flexdyn_ros.families.trees.rigid.parameters import carry, changed
 from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
     explain_status,
     refuse_nonfinite,
+    rows_with_wrenches,
     warn_of_singular_rows,
+    wrench_rows,
 )
 from flexdyn_ros.robot.entries.functions import EntryFunctions, Points
-from flexdyn_ros.robot.parameters import without_payloads
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload, without_payloads
 from flexdyn_ros.robot.results import Equilibrium, PositionLimits
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 if TYPE_CHECKING:
     from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics

@@ -14,10 +14,9 @@ from flexdyn_ros.errors import FlexdynError, FlexdynWarning
 from flexdyn_ros.families.record import FlexibleLinkReport, Inertia
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
-from flexdyn_ros.robot.analysis.bearable_step import at_most, bearable_step
 from flexdyn_ros.robot.analysis.modes import MOST_ANALYSED, mode_table
 from flexdyn_ros.robot.analysis.sampled_feedback import joint_inertia, sampled_growth, sudden_inertia
-from flexdyn_ros.robot.analysis.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
+from flexdyn_ros.robot.analysis.validity import LARGEST_DEFLECTION, LARGEST_ROTATION, at_most, bearable_step
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.wording import percent
 

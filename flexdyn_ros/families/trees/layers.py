@@ -20,7 +20,7 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.results import Contacts, Loads
 
 #: words of a header, those of all layers among them
-_MOST_WORDS = 68
+_MOST_WORDS = 69
 
 
 class LayerHeader(Header):

@@ -11,9 +11,8 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
-from flexdyn_ros.families.trees.actuation import with_actuation
 from flexdyn_ros.families.trees.layers import Layer
-from flexdyn_ros.families.trees.motion import tree_table
+from flexdyn_ros.families.trees.motion import tree_table, with_actuation
 from flexdyn_ros.families.trees.regressor import changed, parameters_of, warn_of_changes
 from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies as find_weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
@@ -21,29 +20,24 @@ from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
-from flexdyn_ros.families.trees.rigid.parameters import motors_of
-from flexdyn_ros.families.trees.rigid.payload import carry
+from flexdyn_ros.families.trees.rigid.parameters import carry, motors_of
 from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.numerics.algebra.manifold import FREE
-from flexdyn_ros.robot.analysis.idle_motion import MOST_VELOCITIES
-from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
+from flexdyn_ros.robot.analysis.modes import MOST_VELOCITIES
+from flexdyn_ros.robot.arguments import Rows, explain_status, flat_wrenches, refuse_nonfinite, word_for
 from flexdyn_ros.robot.coordinates import Coordinate, quaternions_of
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.functions import ChosenReactions
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.parameters import without_payloads
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Payload, without_payloads
 from flexdyn_ros.robot.results import Contacts, Deflection, Loads, PositionLimits
-from flexdyn_ros.robot.stations import word_for
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import flat_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.robot import Bending, LinkIntegrals
-    from flexdyn_ros.families.trees.loads import TreeLoads
-    from flexdyn_ros.families.trees.reactions import JointReactions, LooseJoints
+    from flexdyn_ros.families.trees.loads import JointReactions, LooseJoints, TreeLoads
     from flexdyn_ros.families.trees.regressor import TreeRegressor
-    from flexdyn_ros.robot.analysis.small_deflections import Tip
+    from flexdyn_ros.robot.analysis.validity import Tip
     from flexdyn_ros.robot.parameters import Parameter
 
 _empty = np.empty
@@ -456,7 +450,7 @@ class TreeFunctions(EntryFunctions):
         hidden = any(layer.hides_reactions for layer in self.layers)
         if hidden and not (joints and self.is_constrained):
             return super().reactions_in(joints)
-        from flexdyn_ros.families.trees.reactions import JointWrenches
+        from flexdyn_ros.families.trees.loads import JointWrenches
 
         return JointWrenches(self.robot, tuple(dict.fromkeys(("base", *joints))))
 
@@ -517,7 +511,7 @@ class TreeFunctions(EntryFunctions):
 
     @cached_property
     def _loosened(self) -> LooseJoints:
-        from flexdyn_ros.families.trees.reactions import LooseJoints
+        from flexdyn_ros.families.trees.loads import LooseJoints
 
         return LooseJoints(self.robot, self.loose)
 

@@ -9,20 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.checks import Softening
-from flexdyn_ros.families.wheeled.floating_frames import Rolling
-from flexdyn_ros.families.wheeled.hubs import wheel_parameters, with_hubs, with_wheels
-from flexdyn_ros.families.wheeled.kernels import ground_contact, road, tree_wheels, wheels
+from flexdyn_ros.families.wheeled.hubs import Hubs, wheel_parameters, with_hubs, with_wheels
+from flexdyn_ros.families.wheeled.kernels import entries as mobile
+from flexdyn_ros.families.wheeled.kernels import road, steps, tree_wheels, wheels
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
-from flexdyn_ros.robot.arguments import Rows, explain_status
+from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
+from flexdyn_ros.families.wheeled.packed_wheels import PackedMobile
+from flexdyn_ros.numerics.verbs.table import Table
+from flexdyn_ros.robot.arguments import Rows, explain_status, rows_with_wrenches, wrench_rows
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.results import Contacts
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 
 class WheelForces(NamedTuple):
@@ -95,7 +98,7 @@ class Wheels(Layer):
         return wheel_parameters(self._rolled)
 
     def motion(self, within: Motion) -> Motion:
-        kernels = (ground_contact, road, tree_wheels, wheels)
+        kernels = (road, tree_wheels, wheels)
         switches = tuple(module.__name__ for module in kernels)
         return replace(self.rolling.motion(within), switches=switches)
 
@@ -274,3 +277,48 @@ class Wheels(Layer):
         entry = tree_wheels.tree_wheels_many if self.rolling.tables is None else wheels_many
         self.functions.call(entry, rows, ("q", "v"), out)
         return rows, out
+
+
+# What a tree has beside itself when it stands on wheels: kernels and tables of the planar tree.
+#
+# Imported when the first robot with wheels is loaded.
+
+#: entries of the general tree that wheels leave as they are
+_GEOMETRY = ("frames", "jacobian", "jacobian_rate", "momenta", "load")
+
+
+class Rolling:
+    """Wheels of a tree; immutable.
+
+    table: of functions; packed: the memory that they take by its address;
+    tables: of the planar tree, None for the method `articulated`. eliminated (nv,): marks the coordinates
+    whose acceleration the recursion cannot take as given; hubs: between springs and tyres.
+    """
+
+    def __init__(self, description: RobotDescription, tree: RigidTree, table: Table, packed: Any) -> None:
+        self.tables: MobileTables | None = None
+        floating = description.formulation.method == "floating_frame"
+        kinds = [c.kind for c in tree.coordinates]
+        self.eliminated = np.array([floating and kind not in ("base", "joint") for kind in kinds], dtype=bool)
+        if floating:
+            self.tables = build_mobile(description, tree)
+            self.packed: Any = PackedMobile(
+                packed, self.tables, description.road, tree.model.nq, tree.model.nv
+            )
+            geometry = {name: table[name] for name in _GEOMETRY}
+            self.table = Table({**mobile.functions, **steps.functions, **geometry})
+        else:
+            from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
+
+            self.packed = PackedWheels(packed, description, tree)
+            self.table = self.packed.table(table)
+        self.hubs = Hubs(description, tree)
+
+    def motion(self, general: Motion) -> Motion:
+        """Fixed steps on wheels, from those of the general tree."""
+        if self.tables is None:
+            size = self.packed.take_steps(general.work_size)
+        else:
+            # the last number is the power that the road gives
+            size = max(general.work_size, self.packed.numbers) + 1
+        return replace(general, work_size=size, losses_follow=True)

@@ -21,8 +21,6 @@ from flexdyn_ros.limited_process import Ended, run_limited
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["mat_table", "npz_table"]
-
 #: what reading a MAT file may take: time [s], memory beside that of its numbers, length of the answer
 SECONDS, MEMORY, _ANSWER = 60, 3 << 29, 1 << 24
 _CHILD = Path(__file__).with_name("mat_child.py")

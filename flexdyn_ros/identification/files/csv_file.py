@@ -17,8 +17,6 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.escaping import from_csv_text
 from flexdyn_ros.identification.files.columns import TIME_UNITS, TIMES, UNITS, Table
 
-__all__ = ["csv_table"]
-
 #: what may stand between cells; the first of which a line of names has most
 _BETWEEN = (";", "\t", ",")
 #: lines that are looked at to tell what stands between, and the longest that is taken

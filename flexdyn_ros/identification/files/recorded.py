@@ -14,10 +14,9 @@ import numpy as np
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.identification.files.columns import Table, columns_of
-from flexdyn_ros.simulation.recordings.cdr import Layout
+from flexdyn_ros.simulation.recordings.cdr import DEFLECTIONS, JOINT_STATES, STATE, Layout, types
 from flexdyn_ros.simulation.recordings.playback import choice_of_parts
 from flexdyn_ros.simulation.recordings.reading import Message, Recording
-from flexdyn_ros.simulation.recordings.recorded_types import DEFLECTIONS, JOINT_STATES, STATE, types
 from flexdyn_ros.simulation.recordings.topics import joint_layout
 from flexdyn_ros.simulation.trajectory import Trajectory
 

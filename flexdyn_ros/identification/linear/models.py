@@ -11,8 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
-from flexdyn_ros.robot.parameters import Parameter, Regressor, names_that_fit
-from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.parameters import Parameter, Payload, Regressor, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
 
 #: rates and accelerations of random states [rad/s or m/s, rad/s2 or m/s2]

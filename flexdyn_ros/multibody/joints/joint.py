@@ -14,18 +14,6 @@ from typing import NamedTuple, NoReturn
 from flexdyn_ros.description import Joint
 from flexdyn_ros.description.elements.urdf import Vec3
 
-__all__ = [
-    "LIMITS",
-    "RESISTANCE",
-    "JointCoordinate",
-    "JointModel",
-    "JointType",
-    "Screw",
-    "Shown",
-    "direction",
-    "stated_coordinates",
-]
-
 #: attributes of <joint_type> that hold one number for each coordinate
 LIMITS = ("lower", "upper")
 RESISTANCE = ("velocity", "effort", "damping", "friction")

@@ -16,8 +16,6 @@ from flexdyn_ros.multibody.joints.one_axis import CONTINUOUS_JOINT, PRISMATIC_JO
 from flexdyn_ros.multibody.joints.planar import PLANAR
 from flexdyn_ros.multibody.joints.universal import UNIVERSAL
 
-__all__ = ["TYPES", "joint_model", "register", "unregister"]
-
 TYPES: dict[str, JointType] = {
     "fixed": FIXED,
     "revolute": REVOLUTE_JOINT,

@@ -18,8 +18,8 @@ from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
 from flexdyn_ros.control.reference import Timeline
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import declare
-from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
+from flexdyn_ros.nodes.ros.outbox import OK, WARN, status
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.analysis.sampled_feedback import DELAYS
 from flexdyn_ros.robot.verbs import Robot

@@ -18,8 +18,8 @@ from flexdyn_ros.nodes.dynamics_server.scheduler import RequestScheduler
 from flexdyn_ros.nodes.dynamics_server.services import SERVICES
 from flexdyn_ros.nodes.dynamics_server.simulate_action import SimulateAction
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
-from flexdyn_ros.nodes.ros.diagnostics import OK, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.ros.outbox import OK, status
 from flexdyn_ros.nodes.ros.requests import Message
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot

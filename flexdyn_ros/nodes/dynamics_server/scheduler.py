@@ -17,8 +17,7 @@ from typing import Any
 
 from rclpy.task import Future
 
-from flexdyn_ros.nodes.dynamics_server.request_size import size_of
-from flexdyn_ros.nodes.dynamics_server.requests import STATIC, RequestError
+from flexdyn_ros.nodes.dynamics_server.requests import STATIC, RequestError, size_of
 from flexdyn_ros.nodes.dynamics_server.services import Service, answer, answering, refusal
 from flexdyn_ros.nodes.dynamics_server.slices import SHORT, Job
 from flexdyn_ros.nodes.ros.managed import INACTIVE

@@ -15,21 +15,19 @@ import numpy as np
 import flexdyn_ros
 from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError, SingularityError, UnsupportedError, shortened
-from flexdyn_ros.nodes.dynamics_server.request_size import (
+from flexdyn_ros.nodes.dynamics_server.requests import (
     POSE,
     STATION,
+    RequestError,
     check_answer,
     check_lists,
-    samples_of,
-)
-from flexdyn_ros.nodes.dynamics_server.requests import (
-    RequestError,
     column,
     efforts_of,
     loads_of,
     read_states,
     read_wrenches,
     robot_of,
+    samples_of,
 )
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work, done_at_once, in_slices
 from flexdyn_ros.nodes.ros.conversions import (
@@ -57,7 +55,7 @@ Handler = Callable[[Robot, Message, Message, int], Steps | None]
 
 class Service(NamedTuple):
     """A service: name below the node's, type, what answers it, numbers that a response holds for each sample,
-    of (robot, request), largest size of a request that it answers at once (request_size.py)."""
+    of (robot, request), largest size of a request that it answers at once (requests.py)."""
 
     name: str
     type: Any

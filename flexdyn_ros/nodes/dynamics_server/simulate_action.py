@@ -19,8 +19,13 @@ from rclpy.task import Future
 import flexdyn_ros
 from flexdyn_interfaces.action import Simulate
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.dynamics_server.request_size import LARGEST_ANSWER
-from flexdyn_ros.nodes.dynamics_server.requests import RequestError, column, efforts_of, robot_of
+from flexdyn_ros.nodes.dynamics_server.requests import (
+    LARGEST_ANSWER,
+    RequestError,
+    column,
+    efforts_of,
+    robot_of,
+)
 from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.requests import Message
 from flexdyn_ros.robot.verbs import Robot

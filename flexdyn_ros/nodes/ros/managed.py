@@ -27,11 +27,9 @@ from std_msgs.msg import String
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError, given_names
-from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
-from flexdyn_ros.nodes.ros.outbox import Outbox, told_in_a_sentence
-from flexdyn_ros.nodes.ros.start_watch import joining
-from flexdyn_ros.nodes.ros.surroundings import StartError
+from flexdyn_ros.nodes.ros.outbox import Outbox, clock_health, diagnostic_name, told_in_a_sentence
+from flexdyn_ros.nodes.ros.surroundings import StartError, joining
 from flexdyn_ros.nodes.topics import REQUESTS, topic_of
 
 #: seconds without a message that are reported, and between looks: together well below two seconds

@@ -162,7 +162,7 @@ class StatePublisherParameters(RobotParameters, LifecycleParameters):
     )
     colour_limit: float = number(
         "-, m, N m, m/s",
-        "value of the last colour; 0: the largest value so far",
+        "value of the last colour; 0: the largest value lately",
         within=(0.0, 1e12),
         live=True,
         default=0.0,

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
-from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
+from flexdyn_ros.nodes.ros.outbox import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.extra import Extra, Setting
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.hydraulic_policy import (

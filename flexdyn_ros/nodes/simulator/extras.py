@@ -19,7 +19,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import ElementStates, HydraulicCommand, HydraulicState, WheelStates
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
-from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
+from flexdyn_ros.nodes.ros.outbox import OK, WARN, status
 from flexdyn_ros.nodes.simulator.cylinders import ExternalTopics, OilTopics
 from flexdyn_ros.nodes.simulator.extra import Extra, Setting
 from flexdyn_ros.robot.verbs import Robot

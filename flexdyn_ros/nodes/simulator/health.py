@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
+from flexdyn_ros.nodes.ros.outbox import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
-from flexdyn_ros.robot.analysis.bearable_step import at_most
+from flexdyn_ros.robot.analysis.validity import at_most
 from flexdyn_ros.simulation.live.pace import Pace
 from flexdyn_ros.simulation.live.simulation import Simulation
 from flexdyn_ros.simulation.verdict import step_for

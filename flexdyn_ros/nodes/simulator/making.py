@@ -28,8 +28,8 @@ from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
+from flexdyn_ros.simulation.steps.clock import onto_constraints
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
-from flexdyn_ros.simulation.steps.projecting import onto_constraints
 
 
 def oil_outside(robot: Robot, settings: SimulatorParameters) -> tuple[Robot, tuple[str, ...]]:

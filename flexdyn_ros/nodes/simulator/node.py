@@ -50,7 +50,7 @@ from flexdyn_ros.simulation.live.joint_path import TrajectoryError
 from flexdyn_ros.simulation.live.message_fields import duration_seconds
 from flexdyn_ros.simulation.live.pace import Pace
 from flexdyn_ros.simulation.live.simulation import Load, Simulation
-from flexdyn_ros.simulation.steps.projecting import onto_constraints
+from flexdyn_ros.simulation.steps.clock import onto_constraints
 
 #: change of coordinates onto loops with which a state is taken [rad or m]
 MOST_MOVED = 0.5

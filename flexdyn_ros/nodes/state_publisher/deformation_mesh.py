@@ -18,8 +18,8 @@ from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.expanded.appearance import Appearance
-from flexdyn_ros.expanded.colour_scale import colours_of
-from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
+from flexdyn_ros.expanded.colour_scale import ColourRange, colours_of
+from flexdyn_ros.expanded.kernels.kinematics import lengths, paint, sweep
 from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.simulation.live.message_fields import seconds_of
 from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage, Stamp, first_stamp
@@ -137,18 +137,22 @@ class DeformationMesh:
     Attributes
     ----------
     top : float
-        Value of the last colour: `settings.colour_limit`, or where that is 0 the largest value so far.
+        Value of the last colour: `settings.colour_limit`, or where that is 0 that of a `ColourRange`.
+    quantity : str
+        What the colours show: `settings.colour`, or moments where strains are asked for and no link has a
+        section, without which they are not known.
     """
 
     def __init__(self, description: RobotDescription) -> None:
         self._appearance = appearance_of(description)
         self._shape: tuple[object, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
-        self.top = 0.0
+        self.top, self._range = 0.0, ColourRange()
+        self.quantity, self._has_strain = "", False
 
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
-        self.top = 0.0
+        self._range.restart()
 
     def message(self, stamp: Stamp, links: Sequence[Bent], settings: Any) -> bytes | None:
         """The message of some deflections; None where nothing bends.
@@ -159,8 +163,11 @@ class DeformationMesh:
         if not drawn:
             return None
         self._make(drawn, settings.frame_prefix)
-        largest = self._take_values(stamp, drawn, settings.colour)
-        self.top = settings.colour_limit or max(self.top, largest)
+        self._has_strain = self._has_strain or any(bent.strain.any() for bent in drawn)
+        is_unknown = settings.colour == "strain" and not self._has_strain
+        self.quantity = "moment" if is_unknown else settings.colour
+        largest = self._take_values(stamp, drawn, self.quantity)
+        self.top = settings.colour_limit or self._range.take(largest, seconds_of(stamp))
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
             tube.write_points(bent, settings.magnification, self._message.numbers[f"{n}/points"])

@@ -276,5 +276,5 @@ class Picture:
             if settings.ghost:
                 made += ghosts(self._appearance, self._bent, settings.frame_prefix)
             if settings.legend:
-                made += self._legend.markers(settings.colour, self._mesh.top)
+                made += self._legend.markers(self._mesh.quantity, self._mesh.top)
         return [marker for marker in made if marker is not None]

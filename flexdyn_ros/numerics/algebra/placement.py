@@ -8,11 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "IDENTITY", "Placement", "RigidInertia", "cross_matrices", "frame_with_z_along", "quaternion_of",
-    "quaternions_of", "rotation_of_quaternion", "rotation_of_rpy",
-]  # fmt: skip
-
 
 def rotation_of_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll), URDF's rule; exact for multiples of 90 degrees up to

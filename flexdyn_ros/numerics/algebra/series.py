@@ -65,13 +65,6 @@ _d0, _d1 = (_table(lambda n: _e(n + 1) - _c(n + 1), CLOSED_DEGREE, k) for k in r
 _cw0, _cw1 = (_table(_cw, CLOSED_DEGREE, k) for k in range(2))
 _dw0, _dw1 = (_table(lambda n: -_cw(n + 1), CLOSED_DEGREE, k) for k in range(2))
 
-#: for who needs the polynomials alone, lowest power first
-POLYNOMIALS = {
-    "B": _table(_versine, DEGREE + 3),
-    "B1": _table(_versine, DEGREE + 3, 1),
-    "C": _table(_remainder, DEGREE + 3),
-}
-
 
 @kernel
 def bending_functions(y):

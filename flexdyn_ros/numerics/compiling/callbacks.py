@@ -18,8 +18,6 @@ from .objects import load, object_code
 from .sources import add_home
 from .teaching import is_interpreted, one_at_a_time, teach_numba, when_compiling
 
-__all__ = ["Callback", "address_of", "callback", "caller"]
-
 #: the Python functions behind addresses of callbacks
 _by_address: dict[int, Callable] = {}
 

@@ -25,8 +25,6 @@ from .callbacks import Callback, address_of, callback, caller, parts_of
 from .memory import ints_at
 from .teaching import inlined, kernel, when_compiling
 
-__all__ = ["Bound", "is_direct"]
-
 #: words of the memory of an entry: its address, how many arguments it takes, what its result is, whether
 #: other threads may run meanwhile, and the kind of each argument
 _ENTRY, _COUNT, _RESULT, _APART, _KINDS, _WORDS = 0, 1, 2, 3, 4, 20

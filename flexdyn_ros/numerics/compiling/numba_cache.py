@@ -15,12 +15,9 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
-from .cache import folder_of
-from .fingerprint import fingerprint
+from .cache import fingerprint, folder_of
 from .objects import variables_of
 from .sources import add_home
-
-__all__ = ["EntryCache", "keep", "our_cache", "text_alone"]
 
 #: the functions that are kept in our folder
 _kept: WeakSet[Callable] = WeakSet()

@@ -14,8 +14,6 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
-__all__ = ["LEVELS", "can", "load", "machine", "machines", "object_code", "variables_of"]
-
 #: functions of the C library that compiled code calls
 _LIBRARY = frozenset(
     name

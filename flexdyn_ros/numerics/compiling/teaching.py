@@ -15,19 +15,6 @@ from typing import Any
 
 from .sources import add_home
 
-__all__ = [
-    "COMPILED",
-    "apart",
-    "inlined",
-    "inner",
-    "is_interpreted",
-    "kernel",
-    "leaf",
-    "one_at_a_time",
-    "teach_numba",
-    "when_compiling",
-]
-
 #: held while something compiles or is loaded: several threads may make the first call
 one_at_a_time = RLock()
 #: what Numba is told when it compiles first; None once it knows

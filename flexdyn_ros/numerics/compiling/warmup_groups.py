@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["OURS", "Groups"]
-
 
 class Groups(NamedTuple):
     """Patterns of names of entries, relative to the package that they are said for; `*` goes across dots.

@@ -24,8 +24,6 @@ from typing import Any
 
 from .warmup_groups import OURS, Groups
 
-__all__ = ["GROUPS", "WarmUpError", "add_package", "entries", "entries_of", "names_of", "packages", "shown"]
-
 GROUPS = ("demo", "start", "common", "all")
 
 _HOME = __name__.partition(".")[0]

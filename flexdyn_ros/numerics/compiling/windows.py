@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from .teaching import leaf, when_compiling
 
-__all__ = ["array_at", "copy", "shaped", "tail", "window"]
-
 
 def array_at(context, builder, kind, data, *lengths):
     """Code of an array of type `kind`, in C order, that begins at the pointer `data` and owns nothing.
@@ -39,6 +37,11 @@ def tail(array, first):
 def window(array, first, n):
     """array[first : first + n] of a contiguous array that has these; as `borrowed`, it owns nothing."""
     return array[first : first + n]
+
+
+def row(array, i):
+    """array[i] of a contiguous array (m, n), 0 <= i < m; as `borrowed`, it owns nothing."""
+    return array[i]
 
 
 def shaped(array, lengths):
@@ -89,6 +92,21 @@ def _teach() -> None:
             context.cast(builder, value, kind, types.intp)
             for value, kind in zip(values[1:], signature.args[1:], strict=True)
         )
+        return array_at(context, builder, signature.return_type, builder.gep(array.data, [first]), n)
+
+    @type_callable(row)
+    def type_row(context):
+        def type_of(array, i):
+            fits = isinstance(array, types.Array) and array.ndim == 2 and array.layout == "C"
+            return types.Array(array.dtype, 1, "C") if fits and isinstance(i, types.Integer) else None
+
+        return type_of
+
+    @lower_builtin(row, types.Array, types.Integer)
+    def lower_row(context, builder, signature, values):
+        array = context.make_array(signature.args[0])(context, builder, values[0])
+        n = cgutils.unpack_tuple(builder, array.shape)[1]
+        first = builder.mul(context.cast(builder, values[1], signature.args[1], types.intp), n)
         return array_at(context, builder, signature.return_type, builder.gep(array.data, [first]), n)
 
     @type_callable(shaped)

@@ -13,8 +13,6 @@ from flexdyn_ros.numerics.compiling.teaching import apart, leaf, when_compiling
 
 from .vectors import LANES, element, with_element
 
-__all__ = ["absolute", "both", "either", "equal", "fails", "holds", "larger", "less", "select", "smaller"]
-
 
 def less(a, b):
     """a < b, by values."""
@@ -76,6 +74,26 @@ def larger(a, b):
 def smaller(a, b):
     """The smaller of two numbers."""
     return select(less(b, a), b, a)
+
+
+# Loops whose number of rounds depends on values.
+
+
+def again(condition, values):
+    """Whether a loop goes round once more, and its values now: a tuple of all that changes in a round.
+
+        while True:
+            goes_on, values = again(CONDITION OF values, values)
+            if not goes_on:
+                break
+            values = ...
+
+    So an exporter sees a round once: a condition that is known later only gives other values to the first
+    round and ends the loop after it.
+    """
+    if hasattr(condition, "again"):
+        return condition.again(values)
+    return bool(condition), values
 
 
 @when_compiling
@@ -179,3 +197,7 @@ def _teach() -> None:
     @overload(abs)
     def _abs(x):
         return (lambda x: absolute(x)) if isinstance(x, Lanes | Tangents) else None
+
+    @overload(again, jit_options=inline)
+    def _again(condition, values):
+        return lambda condition, values: (condition, values)

@@ -22,8 +22,6 @@ from flexdyn_ros.numerics.compiling.sources import source_key
 
 from .vectors import DIRECTIONS, LANES, element, with_element
 
-__all__ = ["Lanes", "Mask", "Tangents", "Vector", "lanes", "tangents"]
-
 #: numbers of each vector of Tangents
 _WIDTH = 8
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(32)

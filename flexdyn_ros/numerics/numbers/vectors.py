@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.objects import can
 
-__all__ = ["ALIGNMENT", "DIRECTIONS", "LANES", "element", "with_element"]
-
 #: samples that one pass over Lanes works on: a vector of AVX-512; half of it where there is none, since
 #: kernels then have enough registers and their memory fits in the nearest cache
 LANES = 8 if can("avx512f") else 4

@@ -14,8 +14,6 @@ from typing import Any
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, INPUT, Graph, Number
 
-__all__ = ["Seeds", "jacobian"]
-
 #: derivatives of nodes by directions
 Seeds = Mapping[int, Mapping[int, Any]]
 _Edges = dict[int, dict[int, Any]]

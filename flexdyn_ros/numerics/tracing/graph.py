@@ -32,20 +32,6 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     "ceil": math.ceil,
     "fabs": abs,
 }
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: float(np.divide(a, b)),
-    "pow": math.pow,
-    "atan2": math.atan2,
-    "copysign": math.copysign,
-    "lt": lambda a, b: float(a < b),
-    "le": lambda a, b: float(a <= b),
-    "eq": lambda a, b: float(a == b),
-    "and": lambda a, b: float(bool(a) and bool(b)),
-    "or": lambda a, b: float(bool(a) or bool(b)),
-}
 
 
 class Graph:
@@ -64,7 +50,7 @@ class Graph:
         self._constant: list[bool] = []
         #: modules of kernels that chose something by a condition
         self.choosers: dict[int, set[str]] = {}
-        #: what loops of kernels are traced by (loops.py), if they are
+        #: what loops of kernels are traced by (numbers/functions.py), if they are
         self.loops: Any = None
 
     def inputs(self, name: str, n: int, *, constant: bool = False) -> np.ndarray:
@@ -304,7 +290,7 @@ class Number:
         return a if i == j else graph.number(("select", self.index, i, j))
 
     def again(self, values: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
-        """See numerics/numbers/loops.py."""
+        """See numerics/numbers/functions.py."""
         if self.graph.loops is None:
             raise UnsupportedError("the equations loop until a value is reached")
         found: tuple[bool, tuple[Any, ...]] = self.graph.loops.again(self, values)

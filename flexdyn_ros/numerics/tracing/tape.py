@@ -16,8 +16,6 @@ from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, INPUT, Graph
 from flexdyn_ros.numerics.verbs.instructions import DOT, FIRST, OPERATIONS, PRODUCT, SUM
 
-__all__ = ["Tape", "write_tape"]
-
 #: what a word can name
 MOST_SLOTS = 1 << 16
 _LINEAR = frozenset({"add", "sub", "mul", "neg"})

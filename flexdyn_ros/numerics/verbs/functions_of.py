@@ -15,8 +15,6 @@ from flexdyn_ros.numerics.verbs.table import LANES_SIGNATURE, ROWS
 from .head import BODIES, COUNT, EFFORTS, HEAD_WORDS, NQ, NV, POINTS, RESULTS, ROBOT, SIZE, TANGENTS, WIDTH
 from .samples import FAST, open_lanes, wrenches_on_lanes
 
-__all__ = ["dynamics", "functions_of", "observers", "work_numbers"]
-
 _Functions = list[Callable]
 _WIDTH = PER_TANGENTS
 

@@ -26,8 +26,6 @@ from flexdyn_ros.numerics.compiling.callbacks import Callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
 
-__all__ = ["ROWS", "Row", "Table", "table_at"]
-
 #: columns of a row: addresses for float64 numbers, a block of lanes, tangents
 FLOATS, ON_LANES, ON_TANGENTS = range(3)
 COLUMNS = 3

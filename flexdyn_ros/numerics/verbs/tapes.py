@@ -18,8 +18,6 @@ from .derivatives import add_turns, status_of
 from .head import GIVEN, HEAD_WORDS, NQ, NV, TURNS, TWISTS
 from .instructions import BLOCK, GROUPS, follow
 
-__all__ = ["linearize_taped", "numbers_of", "pattern_of"]
-
 #: right sides that are solved for side by side; `solve_columns` names each of them
 COLUMNS = 4
 _C, _I, _V, _M, _T = "uint16[::1]", "int64[::1]", "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"

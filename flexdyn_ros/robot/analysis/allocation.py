@@ -21,8 +21,6 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, UnknownNameError
 from flexdyn_ros.robot.interface import RobotInterface
 
-__all__ = ["DRIVEN_KINDS", "POSSIBLE", "allocated_efforts", "chosen_actuators", "effort_weights"]
-
 #: share of the largest singular value below which one counts as zero
 _RANK = 1e-10
 #: rest at joints, relative to the forces that are asked for, above which a motion is not possible

@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.robot.arguments import flat_wrenches, rows_with_wrenches
 from flexdyn_ros.robot.parameters import names_that_fit
 from flexdyn_ros.robot.results import ForwardDerivatives, Linearization, LinearizationWithStates
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.motion import OilSlopes
-
-__all__ = [
-    "forward_derivatives_of",
-    "inverse_derivatives_of",
-    "linearization_of",
-    "linearization_with_oil",
-    "parameter_derivatives_of",
-]
 
 
 def inverse_derivatives_of(

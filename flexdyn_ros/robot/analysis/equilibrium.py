@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.robot.results import Equilibrium
 
-__all__ = ["Statics", "find_equilibrium"]
-
 #: residual to aim at, and the largest one accepted, relative to the largest effort that has to be balanced
 AIM, TOLERANCE = 1e-14, 1e-11
 #: one step turns or moves no coordinate by more than this [rad, m]

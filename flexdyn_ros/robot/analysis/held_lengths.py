@@ -19,8 +19,6 @@ from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.robot.analysis.equilibrium import LARGEST_STEP, MOST_ITERATIONS, TOLERANCE
 from flexdyn_ros.robot.results import Equilibrium
 
-__all__ = ["HeldStatics", "rest_at_lengths"]
-
 #: largest error of a length [m]
 LENGTH = 1e-11
 

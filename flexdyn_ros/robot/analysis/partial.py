@@ -7,11 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import ROUNDING
-from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of_overflow
+from flexdyn_ros.robot.arguments import (
+    Rows,
+    flat_wrenches,
+    numbers,
+    refuse_nonfinite,
+    rows_with_wrenches,
+    warn_of_overflow,
+)
 from flexdyn_ros.robot.interface import RobotInterface
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
-
-__all__ = ["partial_motion", "solved", "warn_of_unknown_efforts"]
 
 
 def partial_motion(

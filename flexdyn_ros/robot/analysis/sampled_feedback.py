@@ -11,8 +11,6 @@ from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["DELAYS", "gains", "joint_inertia", "motions_about", "sampled_growth", "sudden_inertia"]
-
 #: delays, in samples, for which feedback must be stable
 DELAYS = (0.0, 0.5, 1.0)
 

@@ -13,8 +13,6 @@ from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.results import Modes
 
-__all__ = ["steady_modes_of"]
-
 #: the linear equations of a steady motion may change by this share of the largest of their terms, and
 #: vibrations grow by this share of the highest frequency: rounding
 STEADY = 1e-9

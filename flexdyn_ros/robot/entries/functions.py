@@ -12,16 +12,22 @@ from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers, partial
 from flexdyn_ros.robot.analysis.partial import warn_of_unknown_efforts
-from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, numbers, warn_of_overflow
+from flexdyn_ros.robot.arguments import (
+    Rows,
+    check_out,
+    explain_status,
+    flat_wrenches,
+    numbers,
+    rows_with_wrenches,
+    warn_of_overflow,
+    wrench_rows,
+)
 from flexdyn_ros.robot.entries.heads import Head, Heads
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import run_in_slices, shared_property
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.entries.taped import Taped
-
-__all__ = ["EntryFunctions", "Points"]
 
 #: bodies (k,) and points in them, rows, as the kernels take the origins of frames
 Points = tuple[np.ndarray, np.ndarray]
@@ -245,13 +251,14 @@ class EntryFunctions(FamilyFunctions):
         out: np.ndarray,
         pivot: np.ndarray,
     ) -> int:
-        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one
-        where there is none and if interpreted; the status."""
+        """One of the dynamics over all rows: on lanes by the C function of that name, or one by one where
+        there is none, of a single state and if interpreted; the status."""
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
         of_rows = on_lanes.replace("on_lanes", "of_rows")
         if of_rows in self.table and not names:
             return self._of_rows(of_rows, [*data.values(), out], pivot)
-        if not self.takes_lanes(on_lanes):
+        is_single = rows.count == 1 and not (names or pivot.shape[1])
+        if is_single or not self.takes_lanes(on_lanes):
             run = seeing.required_efforts if on_lanes == "inverse_on_lanes" else seeing.accelerations
             return run(data, seeing.points(names), wrench_rows(rows, wrenches), out)
         head, extra = seeing.heads.on_lanes(on_lanes, names), 6 * len(names) + pivot.shape[1]

@@ -14,8 +14,6 @@ from flexdyn_ros.numerics.verbs.derivatives import spare_numbers
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import shared_property
 
-__all__ = ["MOST_HEADS", "Head", "Heads"]
-
 #: how many of a robot's heads are kept: frames LINK@station have no end
 MOST_HEADS = 256
 #: functions of heads whose entries factorise or differentiate

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Load", "OfFrames", "Single", "Way", "single_of_frames", "single_way"]
-
 _empty = np.empty
 #: what entries raise at arguments of other types
 _OBJECTIONS = TypeError, ValueError

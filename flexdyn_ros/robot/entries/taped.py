@@ -25,8 +25,6 @@ from flexdyn_ros.numerics.verbs import tapes
 from flexdyn_ros.robot.entries.heads import Head
 from flexdyn_ros.robot.threads import run_in_slices, shared_property
 
-__all__ = ["Taped"]
-
 #: so many states have been linearized in batches before a tape is written, and so many are worth following it
 STATES, FEWEST = 1000, 8
 #: nodes of the equations, and products of their derivatives, above which there is no tape

@@ -22,8 +22,6 @@ from flexdyn_ros.robot.results import BiasTerms, Energy, Linearization
 if TYPE_CHECKING:
     from flexdyn_ros.numerics.compiling.compiler import Entry
 
-__all__ = ["single_forward_dynamics", "single_verbs"]
-
 #: velocities up to which the mass matrix answers forward dynamics that have no entry of their own
 MOST_SOLVED = 100
 #: of a robot and the general way of a verb: what asks an entry first; None where there is none

@@ -136,6 +136,7 @@ class Counters:
     stale_commands: int = 0
     stale_leg_states: int = 0
     repeated_leg_states: int = 0
+    missing_leg_states: int = 0
     ticks_saturated: int = 0
     ticks_cavitating: int = 0
     most_evaluations_per_tick: int = 0
@@ -194,6 +195,8 @@ class Actuation:
         self._closing_since: float | None = None
         self._closing_from = np.zeros(n)
         self._last_tick: float | None = None
+        # lengths and rates of the last tick in lockstep
+        self._ticked: tuple[np.ndarray, np.ndarray] | None = None
         self.fault = ""
 
     # ---- inputs ----
@@ -304,12 +307,30 @@ class Actuation:
     def tick_in_lockstep(self, now: float) -> bool:
         """Advance by one period from the leg state that has just come; True if forces may be published.
 
-        now is the time of that leg state.
+        now is the time of that leg state. Periods whose leg states are missing since the one before, as in
+        the playback of a recording, are gone through first, with motions by lines between the two; after more
+        than `state_timeout` the cylinders are filled anew.
         """
         if self.is_waiting:
             return False
         self._command_age.time = min(self._command_age.time, now)
-        return self._advance(now, 1.0 / self.limits.rate, 0.0)
+        period = 1.0 / self.limits.rate
+        last, self._last_tick = self._last_tick, now
+        missing = 0 if last is None else max(round((now - last) / period) - 1, 0)
+        self.counters.missing_leg_states += missing
+        after, before = self.seen, self._ticked
+        self._ticked = after
+        if missing * period > self.limits.state_timeout:
+            self._fill(None if self.cylinders is None else self.cylinders["force"].copy(), after[0])
+        elif missing and before is not None:
+            for k in range(missing, 0, -1):
+                share = k / (missing + 1)
+                self._lengths, self._rates = (
+                    share * x + (1.0 - share) * y for x, y in zip(before, after, strict=True)
+                )
+                self._advance(now - k * period, period, 0.0)
+            self._lengths, self._rates = after
+        return self._advance(now, period, 0.0)
 
     def _advance(self, now: float, dt: float, age: float) -> bool:
         assert self._lengths is not None

@@ -11,8 +11,6 @@ from flexdyn_ros.errors import FlexdynError
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.samples import Samples
 
-__all__ = ["Spectrum", "modal_frequencies", "spectra", "tip_deflections"]
-
 #: modes that are marked
 MARKED = 6
 

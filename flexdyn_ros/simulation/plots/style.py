@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.writing import beside
 
-__all__ = ["COLOURS", "DASHES", "SIZES", "Size", "figure_style", "save_figure", "size_of", "styled"]
-
 #: seven colours that differ with every kind of colour vision, each with a contrast of at least 3 on white
 COLOURS = ("#1C00A8", "#F25400", "#2F9271", "#8A0100", "#9173D8", "#000000", "#7F0266")
 #: dashes of the lines of a panel, one after the other: they are told apart without colour, too

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flexdyn_ros.errors import StateError, needs
+from flexdyn_ros.simulation.recordings.cdr import definition, types
 from flexdyn_ros.simulation.recordings.reading import LARGEST_CHUNK, METADATA, MOST_BYTES, records
-from flexdyn_ros.simulation.recordings.recorded_types import definition, types
 from flexdyn_ros.writing import write_text
 
 __all__ = ["LARGEST_CHUNK", "MOST_BYTES", "Bag", "Part", "Topic", "metadata_of", "records"]

@@ -15,8 +15,6 @@ from typing import IO, Any, NamedTuple
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import StateError, needs
 
-__all__ = ["LARGEST_CHUNK", "Message", "Note", "kept", "mcap_records", "unpacked"]
-
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, METADATA = 2, 3, 4, 5, 6, 12
 #: what a record or an unpacked chunk may hold

@@ -18,9 +18,8 @@ from flexdyn_ros.loading import load
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
-from flexdyn_ros.simulation.recordings.cdr import Layout
+from flexdyn_ros.simulation.recordings.cdr import ELEMENT_STATES, ENERGY, STATE, TEXT, Layout, types
 from flexdyn_ros.simulation.recordings.reading import Message, Note, Recording
-from flexdyn_ros.simulation.recordings.recorded_types import ELEMENT_STATES, ENERGY, STATE, TEXT, types
 from flexdyn_ros.simulation.recordings.topics import (
     ROBOT_NOTE,
     RUN_NOTE,
@@ -28,8 +27,6 @@ from flexdyn_ros.simulation.recordings.topics import (
     energy_layout,
     state_layout,
 )
-
-__all__ = ["choice_of_parts", "read_fields", "recorded_robot"]
 
 
 def read_fields(

@@ -16,8 +16,7 @@ from flexdyn_ros.numerics.algebra.placement import quaternions_of
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.bag import Bag
-from flexdyn_ros.simulation.recordings.cdr import Layout
-from flexdyn_ros.simulation.recordings.recorded_types import (
+from flexdyn_ros.simulation.recordings.cdr import (
     DEFLECTIONS,
     ELEMENT_STATES,
     ENERGY,
@@ -25,25 +24,12 @@ from flexdyn_ros.simulation.recordings.recorded_types import (
     ODOMETRY,
     STATE,
     TEXT,
+    Layout,
 )
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.samples import Samples
-
-__all__ = [
-    "DEFLECTION_PARTS",
-    "deflection_layout",
-    "element_layout",
-    "energy_layout",
-    "joint_layout",
-    "note_robot",
-    "options_of",
-    "record_trajectory",
-    "robot_deflection_layout",
-    "run_note",
-    "state_layout",
-]
 
 STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
 ELEMENT_TOPIC = "/simulator/element_states"

@@ -17,8 +17,6 @@ from flexdyn_ros.simulation.steps.stiffness import ATOL, allowed_errors, speed_b
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["run_adaptive"]
-
 
 class _System:
     """y = (q, v, work, dissipated) and its derivative.

@@ -8,8 +8,6 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 
-__all__ = ["Continuous", "continuous"]
-
 
 class Continuous:
     """A control law that is called at every evaluation; see `continuous`."""

@@ -22,8 +22,6 @@ from flexdyn_ros.simulation.steps.stepper import FAILURES, Stepper
 from flexdyn_ros.simulation.steps.stiffness import allowed_errors, energy_scale, highest_rate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["run_controlled"]
-
 _FAILURES = FAILURES | {
     places.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
 }

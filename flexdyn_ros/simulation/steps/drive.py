@@ -11,8 +11,6 @@ from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, Uns
 from flexdyn_ros.robot.arguments import finite_number
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Drive", "ImposedMotion", "drive_of", "imposed_of", "initial_motion"]
-
 #: rate [1/s] at which what rounding and tolerances leave of a joint's error decays (Baumgarte 1972)
 DECAY = 50.0
 

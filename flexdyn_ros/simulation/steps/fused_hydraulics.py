@@ -16,8 +16,6 @@ from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, Oil
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 
-__all__ = ["FusedHydraulics", "ValveOpenings", "command_mode"]
-
 #: how commands of cylinders are meant: all alike, or one by one
 Mode = str | tuple[str, ...]
 

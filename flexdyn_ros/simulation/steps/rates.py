@@ -12,8 +12,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import Stepper
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
-__all__ = ["HeldCommand", "Rates", "position_rates", "rates_of"]
-
 
 class HeldCommand:
     """A command (nu,) that is held from a time on, and what actuators that lag behind it exert."""

@@ -15,9 +15,8 @@ from flexdyn_ros.robot.arguments import finite_number, numbers
 from flexdyn_ros.robot.motion import complete_states
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.steps.clock import check_clock, positive
+from flexdyn_ros.simulation.steps.clock import check_clock, onto_constraints, positive
 from flexdyn_ros.simulation.steps.drive import Drive
-from flexdyn_ros.simulation.steps.projecting import onto_constraints
 from flexdyn_ros.simulation.steps.stiffness import fastest_rate, scaled_masses, speed_bounds, stops_at
 from flexdyn_ros.simulation.steps.workspace import Workspace
 

@@ -10,12 +10,6 @@ import numpy as np
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = [
-    "allowed_errors", "displacements", "energy_scale", "fastest_rate", "highest_rate", "own_rates",
-    "scaled_masses", "speed_bounds", "stops_at",
-]  # fmt: skip
-
-
 #: default absolute tolerance of runs with error control, of what a coordinate displaces or turns [m, rad]
 ATOL = 1e-9
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...

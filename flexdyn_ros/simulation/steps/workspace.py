@@ -12,8 +12,6 @@ from flexdyn_ros.robot.coordinates import quaternions_of
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Workspace", "free_bodies"]
-
 
 class Workspace:
     """Arrays of one simulation by name (`workspace["q"]`), and their header's `address` for the kernels.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.view.around.camera import aim
+from flexdyn_ros.view.around.stage import aim
 from flexdyn_ros.view.motion import magnified
 
 #: states of a run whose room is looked at

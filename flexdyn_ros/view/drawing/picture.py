@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.expanded.colour_scale import EQUILIBRIUM
+from flexdyn_ros.expanded.colour_scale import EQUILIBRIUM, ColourRange
 from flexdyn_ros.robot.results import Loads
-from flexdyn_ros.view.around.camera import aim, room_of
-from flexdyn_ros.view.around.stage import Stage
+from flexdyn_ros.view.around.stage import Stage, aim, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.link_marks import LinkMarks
 from flexdyn_ros.view.drawing.loads import Moment, along_links
@@ -32,15 +32,15 @@ class Picture:
     ----------
     room : pair of (3,) arrays
         Corners of the box that the robot needs [m].
-    top : float
-        Value of the last colour; 0 before anything was coloured.
+    range : ColourRange
+        Of the colours.
     """
 
     def __init__(self, viewer: Any, quality: str) -> None:
         self._viewer = viewer
         scene, shown = viewer.server.scene, viewer.shown
         low, high = self.room = room_of(shown, viewer.reach)
-        self.top, self.labelled, self._balanced = 0.0, True, False
+        self.range, self.labelled, self._balanced = ColourRange(), True, False
         self.stage = Stage(scene, shown, low, high, rich=quality == "high")
         self.scene = RobotScene(viewer.server, shown)
         self.ghost = Ghost(scene, shown)
@@ -52,7 +52,7 @@ class Picture:
 
     def restart(self) -> None:
         """Let the scales of colours and arrows grow from nothing."""
-        self.top = 0.0
+        self.range.restart()
         self.overlays.restart()
 
     def draw(self) -> None:
@@ -62,7 +62,7 @@ class Picture:
         q = viewer.magnified_q
         loads = self._loads()
         self._balanced = bool(loads)
-        changes, self.top = self.scene.moved(q, panels.colouring, self.top, (viewer.q, viewer.v), loads)
+        changes = self.scene.moved(q, panels.colouring, self._top, (viewer.q, viewer.v), loads)
         changes += self.ghost.moved(magnified(viewer.robot, viewer.q, 0.0))
         changes += self.stage.moved(q)
         chosen = panels.look.chosen_overlays()
@@ -74,11 +74,14 @@ class Picture:
         at_once(viewer.server, lambda: self._assign(changes, text))
         panels.legend(legend(*self.scale) + self.overlays.legend(chosen))
 
+    def _top(self, largest: float) -> float:
+        return self.range.take(largest, time.monotonic())
+
     @property
     def scale(self) -> tuple[str, float]:
         """Quantity that colours the tubes, and the value of the last colour."""
         chosen = self._viewer.panels.colouring
-        return EQUILIBRIUM if chosen == "moment" and self._balanced else chosen, self.top
+        return EQUILIBRIUM if chosen == "moment" and self._balanced else chosen, self.range.top
 
     def _loads(self) -> dict[str, Loads]:
         """What colours of moments are taken from: equilibrium at rest and in motions by efforts; {} for

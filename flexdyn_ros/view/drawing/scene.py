@@ -70,10 +70,10 @@ class RobotScene:
         self,
         q: np.ndarray,
         colour: str = "none",
-        top: float = 0.0,
+        top: Callable[[float], float] = float,
         coloured_at: tuple[np.ndarray, np.ndarray] | None = None,
         loads: Mapping[str, Loads] | None = None,
-    ) -> tuple[Assignments, float]:
+    ) -> Assignments:
         """What to do to show the configuration q (nq,), all at once.
 
         Parameters
@@ -81,8 +81,8 @@ class RobotScene:
         q : (nq,) array
         colour : str
             What tubes are coloured by.
-        top : float
-            Value of the last colour; a larger one that is met replaces it.
+        top : callable(float) -> float
+            Value of the last colour for the largest value that is shown.
         coloured_at : pair of (nq,), (nv,) arrays, optional
             Where the values of colours are taken; q at rest if left out.
         loads : mapping from link to Loads, optional
@@ -91,19 +91,16 @@ class RobotScene:
         Returns
         -------
         list of functions
-        float
-            The value of the last colour.
         """
         poses = self._shown.link_poses(q)
         states = self._shown.tube_states(q, colour, coloured_at, loads)
-        if colour != "none" and states:
-            top = max(top, *(float(np.max(state.value)) for state in states))
+        last = top(max((float(np.max(x.value)) for x in states), default=0.0)) if colour != "none" else 0.0
         changes: Assignments = []
         for link, node in self._solids:
             changes += _placing(node, poses[link][None])
         for tube, state in zip(self._tubes, states, strict=True):
-            changes += tube.plain(state) if colour == "none" else tube.coloured(state, top)
-        return changes, top
+            changes += tube.plain(state) if colour == "none" else tube.coloured(state, last)
+        return changes
 
 
 class _ShownTube:

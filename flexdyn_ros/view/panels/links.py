@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.drawing.loads import reaction_of
-from flexdyn_ros.view.panels.jobs import Jobs, choice, number
+from flexdyn_ros.view.panels.run import Jobs, choice, number
 from flexdyn_ros.wording import with_unit
 
 if TYPE_CHECKING:

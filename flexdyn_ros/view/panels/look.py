@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flexdyn_ros.view.around.camera import PRESETS
+from flexdyn_ros.view.around.stage import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
 from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
 from flexdyn_ros.view.film import RATE, encoded, frames_of, moments_of, png, portable_format, seen
 from flexdyn_ros.view.kept import annotated
-from flexdyn_ros.view.panels.jobs import Jobs, choice, number
+from flexdyn_ros.view.panels.run import Jobs, choice, number
 
 if TYPE_CHECKING:
     from viser import ClientHandle, GuiApi

@@ -6,15 +6,13 @@ from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.loading import load
-from flexdyn_ros.view.around.camera import PRESETS
+from flexdyn_ros.view.around.stage import PRESETS
 from flexdyn_ros.view.motion import Playback
 from flexdyn_ros.view.opening import first_scene
-from flexdyn_ros.view.panels.jobs import Jobs, choice, literal
-from flexdyn_ros.view.panels.knobs import KnobsTab
 from flexdyn_ros.view.panels.links import LinksTab
 from flexdyn_ros.view.panels.look import LookTab
 from flexdyn_ros.view.panels.pose import ModesTab, PoseTab
-from flexdyn_ros.view.panels.run import RunTab
+from flexdyn_ros.view.panels.run import Jobs, KnobsTab, RunTab, choice, literal
 from flexdyn_ros.view.panels.time_line import TimeLine
 from flexdyn_ros.wording import with_unit
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.robot.coordinates import MODAL, pose_name
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.panels.jobs import Jobs, choice, marks, number, put
+from flexdyn_ros.view.panels.run import Jobs, choice, marks, number, put
 
 if TYPE_CHECKING:
     from viser import GuiApi

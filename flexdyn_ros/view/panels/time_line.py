@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.view.motion import Playback
-from flexdyn_ros.view.panels.jobs import choice, number
+from flexdyn_ros.view.panels.run import choice, number
 
 if TYPE_CHECKING:
     from viser import GuiApi

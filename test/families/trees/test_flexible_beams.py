@@ -9,8 +9,7 @@ from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tub
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import modal_integrals
-from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
-from flexdyn_ros.families.trees.flexible.beams.sections import cross_section
+from flexdyn_ros.families.trees.flexible.beams.properties import beam_link, cross_section
 from flexdyn_ros.families.trees.rigid.model import build_tree
 
 PENDULUM = """

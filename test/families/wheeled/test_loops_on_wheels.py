@@ -133,4 +133,5 @@ def test_inverse_dynamics_in_c_is_refused_on_a_driven_base(tmp_path):
         export.c(robot, tmp_path, ["inverse_dynamics"])
     export.c(robot, tmp_path)
     header = (tmp_path / f"{robot.name}.h").read_text()
-    assert "_forward_dynamics" in header and "_inverse_dynamics" not in header
+    assert "_forward_dynamics" in header
+    assert "_inverse_dynamics" not in header

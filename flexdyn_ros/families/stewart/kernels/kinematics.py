@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.rotations import (
+    add3,
     cross,
     load9,
     matrix_of_quaternion,

@@ -10,7 +10,7 @@ from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit, circuits_of
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import FORCE_UNREACHABLE
-from flexdyn_ros.robot.stations import section_of
+from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.verbs import Robot
 
 

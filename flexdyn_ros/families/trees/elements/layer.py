@@ -26,13 +26,12 @@ from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.multibody.elements.cylinder.circuits import OnOil, circuits_of, unused_supplies
 from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.verbs import dynamics
-from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.arguments import Rows, flat_wrenches, rows_with_wrenches
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.results import CylinderStates, ElementStates, Loads
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.elements.oil import Oil

@@ -32,9 +32,9 @@ from flexdyn_ros.multibody.elements.kind import ElementKind
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.verbs.table import Table
+from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Parameter
-from flexdyn_ros.robot.stations import section_of
 
 #: functions of a tree that know no elements
 _OF_THE_TREE_ALONE = ("inverse", "inertia", "forward", "inverse_on_lanes", "forward_on_lanes")

@@ -6,15 +6,14 @@ those of beams do (flexible/kernels/views.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.language.vocabulary import rule_of
-from flexdyn_ros.families.trees.flexible.draft import Draft
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.multibody.links.kernels.answers import (
     forces_size,
@@ -22,13 +21,11 @@ from flexdyn_ros.multibody.links.kernels.answers import (
     open_forces,
     open_inertia,
 )
-from flexdyn_ros.multibody.links.kind import LinkKind
-from flexdyn_ros.multibody.links.registry import deforming_links
+from flexdyn_ros.multibody.links.registry import LinkKind, deforming_links
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
+from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.inertial import INERTIAL
-from flexdyn_ros.robot.parameters import Parameter
-from flexdyn_ros.robot.stations import section_of
+from flexdyn_ros.robot.parameters import INERTIAL, Parameter
 
 #: kind of the coordinates of such links
 DEFORMATION = "deformation"
@@ -219,3 +216,29 @@ def _rigid_inertia(kind: LinkKind, numbers: np.ndarray, m: int) -> RigidInertia:
     kind.answers.kernels[0](numbers, np.zeros(m), np.zeros(m), np.zeros(3), found)
     mass, x, y, z, xx, xy, xz, yy, yz, zz = np.array(found.rigid).tolist()
     return RigidInertia(mass, np.array([x, y, z]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+
+# What links that deform take of the tree that they are added to (trees/rigid/model.py).
+
+
+class Node(Protocol):
+    """A body of a tree that is being built."""
+
+    link: str
+    inertia: RigidInertia
+
+
+class Draft(Protocol):
+    """A tree while it grows."""
+
+    @property
+    def bodies(self) -> Sequence[Node]: ...
+    @property
+    def coordinates(self) -> Sequence[Coordinate]: ...
+    @property
+    def q_names(self) -> Sequence[str]: ...
+    @property
+    def elastic_inertia(self) -> dict[int, RigidInertia]: ...
+    def add_node(self, link: str, parent: int, kind: int, placement: Placement) -> int: ...
+    def add_axis(self, coordinate: Coordinate) -> tuple[int, int]: ...
+    def add_frame(self, name: str, body: int, placement: Placement) -> None: ...

@@ -32,12 +32,11 @@ from flexdyn_ros.families.trees.flexible.constants import (
     link_constants,
     section_constants,
 )
-from flexdyn_ros.families.trees.flexible.deforming import DeformingLinks, DeformingModel
-from flexdyn_ros.families.trees.flexible.draft import Draft
+from flexdyn_ros.families.trees.flexible.deforming import DeformingLinks, DeformingModel, Draft
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
+from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.beams.imported_modes import ImportedLink, NodeStation

@@ -22,10 +22,9 @@ from flexdyn_ros.families.trees.motion import tree_table
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.numerics.numbers.columns import ON_FLOATS, ON_LANES, ON_TANGENTS
-from flexdyn_ros.robot.analysis.small_deflections import Tip
-from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.analysis.validity import Tip
+from flexdyn_ros.robot.arguments import numbers, section_of
 from flexdyn_ros.robot.results import Deflection
-from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.lagrange.model import LagrangeModel

@@ -28,34 +28,42 @@ class CompiledLoops:
         # those of a tree, which lie above
         self._functions: Any = closing.functions
         packed.provide_rows()
-        self._head = self._functions.heads.new(
-            "mass", "balance", "moved", "constrain", efforts=self._functions.nu
-        )
         self._arrays = {
             at.ROOM: np.zeros(packed.room),
             at.TOLERANCE: np.array([tolerance]),
             at.STEPS: np.zeros(self._functions.motion().work_size),
         }
-        words = {place: array.ctypes.data for place, array in self._arrays.items()}
-        words[at.HEAD] = self._head.address
-        self._words = np.array([words[i] for i in range(at.BLOCK_WORDS)], dtype=np.int64)
-        #: of the block that the functions take
-        self.address = int(self._words.ctypes.data)
+
+    @cached_property
+    def _forward(self) -> tuple[int, object]:
+        return self._block("mass", "balance")
+
+    @cached_property
+    def _project(self) -> tuple[int, object]:
+        return self._block("mass", "moved", "constrain")
+
+    def _block(self, *names: str) -> tuple[int, object]:
+        """The address of a block for functions that call these of the robot, which are compiled now, and what
+        keeps it alive."""
+        head = self._functions.heads.new(*names, efforts=self._functions.nu)
+        words = {place: array.ctypes.data for place, array in self._arrays.items()} | {at.HEAD: head.address}
+        block = np.array([words[i] for i in range(at.BLOCK_WORDS)], dtype=np.int64)
+        return int(block.ctypes.data), (head, block)
 
     def single(self) -> tuple[Callable[..., int], int]:
         """The entry of a single state, loaded, and the address that it takes."""
-        return at.closed_forward_one.load(), self.address
+        return at.closed_forward_one.load(), self._forward[0]
 
     def project(self, q: np.ndarray, v: np.ndarray) -> bool:
         """Move a state (nq,), (nv,) onto the loops, in place; False if it is not near them."""
-        return bool(at.closed_project_one.load()(self.address, q, v) == 0)
+        return bool(at.closed_project_one.load()(self._project[0], q, v) == 0)
 
     def rows(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, a: np.ndarray) -> bool:
         """Write a (N, nv) at rows of q, v, tau; False if one of them has no answer here."""
 
         def call(*arrays: np.ndarray) -> int:
             work, room = self._functions.work(), np.zeros(self._arrays[at.ROOM].size)
-            return int(at.closed_forward_many(self.address, work, room, *arrays))
+            return int(at.closed_forward_many(self._forward[0], work, room, *arrays))
 
         return run_in_slices(call, [q, v, tau, a]) == 0
 

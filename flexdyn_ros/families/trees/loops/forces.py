@@ -12,13 +12,9 @@ from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError,
 from flexdyn_ros.families.trees.loops.closing import OPEN, Closing
 from flexdyn_ros.families.trees.loops.dynamics import CONTRADICTORY, Solution, least_efforts, null_space
 from flexdyn_ros.families.trees.loops.geometry import Closure
-from flexdyn_ros.robot.analysis.allocation import POSSIBLE, chosen_actuators, effort_weights
-from flexdyn_ros.robot.arguments import Rows, by_name, check_out
+from flexdyn_ros.robot.analysis.allocation import DRIVEN_KINDS, POSSIBLE, chosen_actuators, effort_weights
+from flexdyn_ros.robot.arguments import Rows, by_name, check_out, rows_with_wrenches
 from flexdyn_ros.robot.results import LoopReactions
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
-
-#: coordinates that an actuator of their own can drive
-_DRIVEN_KINDS = ("joint", "motor", "actuator")
 
 
 class Forces:
@@ -212,7 +208,7 @@ class Forces:
             rows.count, f.nv
         )
         B = robot.actuation_matrix(state["q"])[:, :, chosen]
-        free = np.array([c.kind not in _DRIVEN_KINDS for c in f.coordinates], dtype=bool)
+        free = np.array([c.kind not in DRIVEN_KINDS for c in f.coordinates], dtype=bool)
         tau, lam, impossible = np.zeros((rows.count, f.nu)), np.zeros(closure.residual.shape), []
         for i in range(rows.count):
             N = null_space(closure.J[i])

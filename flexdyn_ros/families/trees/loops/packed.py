@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.families.trees.flexible.kernels.kinematics import coordinates_of
+from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible
 from flexdyn_ros.families.trees.layers import layer_header
 from flexdyn_ros.families.trees.loops.kernels import rows, steps, traced
 from flexdyn_ros.families.trees.loops.placing import Mount, PlacedLoop
@@ -48,6 +50,7 @@ class PackedLoops:
                 rows.MOVES: np.ones(m.nv, dtype=np.int64),
                 rows.SIZES: np.ones(m.nv),
                 rows.GIVEN: given[0] if given else -1,
+                rows.SUPPORTS: self._supports([x.node for x in ends]),
             }
         )
         #: times that rows were nearly fewer than at the neutral pose, and the share of pivots that says so
@@ -61,6 +64,19 @@ class PackedLoops:
         within = {name: x for name, x in inner.items() if name != "respond"}
         #: the table of what is within, wrapped by the functions of the loops
         self.wrapped = Table({**within, **steps.functions, **traced.functions}, inner, self._open)
+
+    def _supports(self, nodes: Sequence[int]) -> np.ndarray:
+        """Where the coordinates that move each node begin behind it, where the last end, then these."""
+        model, found = open_flexible(self.address), []
+        for node in nodes:
+            moving: set[int] = set()
+            while node > 0:
+                first, count = coordinates_of(model, node)
+                moving.update(range(first, first + count))
+                node = model.tree.parent[node]
+            found.append(sorted(moving))
+        begins = len(nodes) + 1 + np.cumsum([0, *map(len, found)])
+        return np.array([*begins, *(j for each in found for j in each)], dtype=np.int64)
 
     def close(self, rank: int, moves: np.ndarray, M: np.ndarray, J: np.ndarray) -> None:
         """Rank of the rows, marks (nv,) of what moves onto the loops, mass matrix and rows, at the neutral

@@ -12,7 +12,7 @@ from flexdyn_ros.description.elements.loops import Loop
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import ROWS, loops_of, place_of_loop, triad
 from flexdyn_ros.numerics.algebra.placement import Placement
-from flexdyn_ros.robot.stations import section_of
+from flexdyn_ros.robot.arguments import section_of
 
 
 class Mount(NamedTuple):

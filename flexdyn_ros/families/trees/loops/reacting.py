@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from flexdyn_ros.families.trees.loads import JointReactions
 from flexdyn_ros.families.trees.loops.closing import OPEN
 from flexdyn_ros.families.trees.loops.dynamics import least_efforts, null_space
 from flexdyn_ros.families.trees.loops.forces import Forces
-from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.robot.analysis.allocation import chosen_actuators
-from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.arguments import Rows, flat_wrenches, rows_with_wrenches
 from flexdyn_ros.robot.results import Loads
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 
 class Reacting:

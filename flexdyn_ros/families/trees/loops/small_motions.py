@@ -25,9 +25,9 @@ from flexdyn_ros.families.trees.loops.dynamics import Constrained, Solution, lea
 from flexdyn_ros.families.trees.loops.forces import Forces
 from flexdyn_ros.families.trees.loops.geometry import Geometry
 from flexdyn_ros.robot.analysis.modes import modes_of
+from flexdyn_ros.robot.arguments import rows_with_wrenches
 from flexdyn_ros.robot.functions import add_turn_errors
 from flexdyn_ros.robot.results import Equilibrium, Modes
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 #: central differences of eighth order: steps and weights (Fornberg 1988), and the step [rad, m]
 _AHEAD = np.array([1.0, 2.0, 3.0, 4.0])

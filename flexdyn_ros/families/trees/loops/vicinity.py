@@ -19,11 +19,10 @@ from flexdyn_ros.families.trees.loops.small_motions import (
 from flexdyn_ros.robot.analysis.derivatives import linearization_with_oil
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates
 from flexdyn_ros.robot.analysis.steady_modes import steady_modes_of
-from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.arguments import Rows, rows_with_wrenches
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.parameters import names_that_fit
 from flexdyn_ros.robot.results import Equilibrium, Linearization, LinearizationWithStates, Modes
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 
 class Vicinity:

@@ -20,8 +20,6 @@ from .kernels import views
 if TYPE_CHECKING:
     from .model import RigidTree
 
-__all__ = ["LEAST_SHARE", "weak_bodies"]
-
 #: share of the inertia behind a joint below which that of its own body does not keep the pivot from rounding
 LEAST_SHARE = 1e-9
 #: cosine of the angle between the axes of a chain above which they are not told apart well

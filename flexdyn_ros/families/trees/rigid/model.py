@@ -21,8 +21,8 @@ from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
+from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import FlexibleLinks, FlexibleTables

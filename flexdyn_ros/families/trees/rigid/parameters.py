@@ -11,17 +11,17 @@ linear in them (Atkeson, An & Hollerbach 1986).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import Load, RigidTree
 from flexdyn_ros.numerics.algebra.manifold import BALL
-from flexdyn_ros.numerics.algebra.placement import Placement
-from flexdyn_ros.robot.inertial import changed_inertia, inertia_of, inertial_parameters
-from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
+from flexdyn_ros.robot.parameters import Parameter, Payload, changed_inertia, inertia_of, inertial_parameters
 
 #: numbers of a joint: columns of `TreeModel.dof`, units for turns and for slides
 _OF_JOINTS = {
@@ -158,3 +158,21 @@ def motors_of(tree: RigidTree) -> dict[int, int]:
     """Indices in v of the motors of elastic joints, by those of their joints."""
     of_joint = tree.model.dof[at.MOTOR_OF :: at.DOF_NUMBERS].astype(int) - 1
     return {int(joint): i for i, joint in enumerate(of_joint) if joint >= 0}
+
+
+# Rigid trees with payloads.
+
+
+def carry(tree: RigidTree, payloads: Sequence[Payload]) -> RigidTree:
+    """The tree with payloads fixed to its frames; the tree itself stays as it is."""
+    if not payloads:
+        return tree
+    inertia = tree.model.inertia.copy()
+    for payload in payloads:
+        if payload.frame not in tree.frames:
+            raise UnknownNameError("frame", payload.frame, tuple(tree.frames))
+        frame = tree.frames[payload.frame]
+        body = RigidInertia.of(payload.mass, payload.com, payload.inertia).seen_from(frame.placement)
+        inertia[10 * frame.body : 10 * frame.body + 10] += body.flat()
+    inertia.setflags(write=False)
+    return replace(tree, model=tree.model._replace(inertia=inertia))

@@ -10,8 +10,7 @@ forward.py.
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.flexible.kernels.views import SECTION
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
-from flexdyn_ros.numerics.algebra.rotations import store3
+from flexdyn_ros.numerics.algebra.rotations import add3, store3
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed

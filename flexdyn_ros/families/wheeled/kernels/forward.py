@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
+from flexdyn_ros.numerics.algebra.rotations import add3
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 from flexdyn_ros.numerics.compiling.windows import tail

@@ -12,7 +12,7 @@ from flexdyn_ros.numerics.compiling.teaching import kernel, when_compiling
 from flexdyn_ros.numerics.numbers.functions import both, larger, less, select, smaller
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
-FLAT, SINES, BUMP, STEP, SLOPE, TABLE, CALLABLE = range(7)
+FLAT, SINES, BUMP, STEP, TABLE, CALLABLE = range(6)
 
 #: int64 words that a road's address points to
 ROAD_HEADER = 4
@@ -108,8 +108,6 @@ def road_at(address, X):
         return values_of(head[ROAD_FUNCTION], X)
     f = floats_at(head[ROAD_NUMBERS], 3)
     x = X - f[0]
-    if kind == SLOPE:  # everywhere, zero at the start
-        return f[1] * x, f[1], 0.0
     if kind == BUMP:
         k = 2.0 * np.pi / f[2]
         s, c = sincos(k * x)

@@ -21,8 +21,8 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.verbs.table import table_at
 
-from .ground_contact import stored_length, taken_power
 from .road import road_under
+from .wheels import stored_length, taken_power
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"

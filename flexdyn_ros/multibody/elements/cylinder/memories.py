@@ -26,8 +26,6 @@ from flexdyn_ros.multibody.elements.cylinder.slopes import (
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.motion import ElementMemory, ElementState, OilSlopes, complete_states
 
-__all__ = ["CylinderMemory", "OilAccount"]
-
 
 class OilAccount(NamedTuple):
     """Energies of all oil since a simulation began [J]: pump_work = piston_work + loss + what is stored more.

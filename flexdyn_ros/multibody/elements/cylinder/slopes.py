@@ -27,8 +27,6 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.spool import spool_rates
 from flexdyn_ros.numerics.numbers.functions import larger, smaller
 from flexdyn_ros.robot.motion import OilSlopes
 
-__all__ = ["UNITS", "Rates", "columns_of", "line_columns_of", "slopes_of"]
-
 #: units of the columns that are states
 UNITS = {
     "pressure_bore": "Pa", "pressure_rod": "Pa", "spool": "-", "spool_rate": "1/s", "slewed_command": "-",

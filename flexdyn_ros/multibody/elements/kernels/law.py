@@ -18,8 +18,6 @@ from flexdyn_ros.numerics.compiling.callbacks import Callback, caller
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS, lanes_of, tangents_of
 
-__all__ = ["Law", "call_inertia", "call_law", "inertia_of", "law_of"]
-
 #: motion of one frame, world axes: position, rotation (row by row), velocity of its origin, angular velocity
 FRAME = 18
 POSITION, ROTATION, VELOCITY, OMEGA = 0, 3, 12, 15

@@ -236,9 +236,3 @@ def room_size(count, nv):
     """Numbers behind those of the tree that `room_of` takes; behind it room for two
     Jacobians, as tangents for derivatives."""
     return ROWS * count + 6 + 13 * nv + nv * nv // 12 + 1
-
-
-__all__ = [
-    "carry_elements", "carry_line", "header_of", "move_elements", "observe_elements", "results_of",
-    "room_of", "room_size", "row_of",
-]  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import aba
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import (
     accelerate_motors,
@@ -20,7 +19,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import (
 )
 from flexdyn_ros.multibody.links.kernels.answers import open_forces
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load6, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.aba import rotate_symmetric
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.crba import (
     C_INERTIA,
     C_MASS,
@@ -17,7 +16,7 @@ from flexdyn_ros.families.trees.rigid.kernels.crba import (
 )
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load6, load9, store3, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 

@@ -8,9 +8,8 @@ deformed link are sums: no quadrature point is visited. Most of the constants ar
 
 from __future__ import annotations
 
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, store3, symmetric
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load6, store3, symmetric
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 

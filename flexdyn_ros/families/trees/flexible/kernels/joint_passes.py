@@ -22,16 +22,18 @@ from flexdyn_ros.families.trees.rigid.kernels.aba import (
     solve_free,
     turn_freely,
 )
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6, store6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.rotations import (
+    add3,
     add_cross,
     add_turned,
     add_unturned,
     cross,
     load3,
+    load6,
     load9,
     store3,
+    store6,
     symmetric,
     turn,
     unturn,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
     add_column,
     add_joint_columns,
@@ -14,7 +13,8 @@ from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
 )
 from flexdyn_ros.families.trees.rigid.kernels.momenta import energies, lift_body, momenta, momentum_of_body
 from flexdyn_ros.multibody.links.kernels.answers import open_forces
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load6, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
@@ -112,13 +112,31 @@ def flexible_jacobian(address, work, body, point, out):
     if body == 0:
         return
     px, py, pz = point_in_world(data.tree, body, point)
+    add_columns(model, data, body, px, py, pz, out)
+
+
+@kernel(forceinline=True)
+def add_columns(model, data, body, px, py, pz, out):
+    """out (6, nv) += Jacobian of a point of the world that moves with a node."""
     b = body
     while b > 0:
-        if tree.joint_type[b] == views.SECTION:
+        if model.tree.joint_type[b] == views.SECTION:
             add_section_columns(model, data, b, px, py, pz, out)
         else:
-            add_joint_columns(tree, data.tree, b, px, py, pz, out)
-        b = tree.parent[b]
+            add_joint_columns(model.tree, data.tree, b, px, py, pz, out)
+        b = model.tree.parent[b]
+
+
+@kernel
+def coordinates_of(model, b):
+    """The first of the coordinates that move a node against its parent, and how many they are."""
+    tree, kind = model.tree, model.tree.joint_type[b]
+    if kind == views.SECTION:
+        link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
+        return link.v, link.m
+    if kind == views.FIXED:
+        return 0, 0
+    return tree.v_index[b], 6 if kind == FREE else 3 if kind == BALL else 1
 
 
 @kernel(forceinline=True)

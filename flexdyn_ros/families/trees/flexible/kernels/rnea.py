@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import rnea
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load6, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, store9, unturn
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load9, store3, store9, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import holds, less, select

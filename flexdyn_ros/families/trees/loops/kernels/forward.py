@@ -2,8 +2,11 @@
 
     M a + h = B tau + J' lam,        J a + dJ/dt v = 0
 
-With M = L' L (metric.py) and W = L'^-1 J', the inverse inertia of the loops is G = J M^-1 J' = W' W; its
-Cholesky factors with the largest pivot first tell independent rows. Where the accelerations of the loops
+With M = L' D L (metric.py), W = L'^-1 J' and y = D^-1 L'^-1 (B tau - h),
+
+    a = L^-1 (y + D^-1 W lam),        G lam = -(W' y + dJ/dt v),        G = W' D^-1 W.
+
+Cholesky factors of G with the largest pivot first tell independent rows. Where the accelerations of the loops
 agree, a does not depend on which rows these are.
 
 Whatever is out of the ordinary (loops that are open, a rank other than at the neutral pose, loops that
@@ -13,10 +16,12 @@ contradict each other, a singular M) ends with GENERAL: the general way of the v
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views
+from flexdyn_ros.numerics.algebra.blocks import add_share
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import row
 from flexdyn_ros.numerics.verbs.dynamics import largest, status_of
 from flexdyn_ros.numerics.verbs.head import EFFORTS, HEAD_WORDS, NQ, NV, ROBOT, WORK, function_of
 from flexdyn_ros.numerics.verbs.samples import finite
@@ -32,7 +37,6 @@ from flexdyn_ros.numerics.verbs.table import (
 from . import metric
 from .rows import (
     RANK,
-    ROWS,
     factor_rows,
     loops_header,
     push_rows,
@@ -64,7 +68,7 @@ def are_closed(data, v, tolerance):
 def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
     """Write a (nv,) of one good state; OK, or GENERAL. words: of the head."""
     address, head = words[ROBOT], loops_header(words[ROBOT])
-    m, nv, data = head[ROWS], head[views.NV], room_at(head, room)
+    nv, data = head[views.NV], room_at(head, room)
     see_loops(address, work, q, v, room, 1)
     if not are_closed(data, v, tolerance):
         return GENERAL
@@ -79,26 +83,27 @@ def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
     for i in range(nv):
         a[i] = -a[i]
     metric.to_tips(data.L, nv, a)
-    metric.to_root(data.L, nv, a)
-    # accelerations that the forces of the loops must make up, and their size
-    size = 0.0
-    for r in range(m):
-        s, whole = data.bias[r], abs(data.bias[r])
-        for j in range(nv):
-            s += data.J[r, j] * a[j]
-            whole += abs(data.J[r, j] * a[j])
-        data.lam[r], size = -s, max(size, whole)
     rank = factor_rows(data)
     if rank != head[RANK]:
         return GENERAL
+    # accelerations that the forces of the loops must make up, and their size
+    for r in range(data.lam.shape[0]):
+        data.lam[r] = -data.bias[r]
+    for j in range(nv):
+        add_share(data.lam, row(data.W, j), -a[j])
+    size = max(largest(data.lam, 0.0), largest(data.bias, 0.0))
     push_rows(data, rank)
     for j in range(nv):
         a[j] += data.change[j]
-    for r in range(m):
-        s = data.bias[r]
+    metric.to_root(data.L, nv, a)
+    for j in range(nv):
+        add_share(data.bias, row(data.J, j), a[j])
+    rest = largest(data.bias, 0.0)
+    if not rest <= CONTRADICTORY * size:
+        # terms that nearly cancel each other have their own rounding
         for j in range(nv):
-            s += data.J[r, j] * a[j]
-        if not abs(s) <= CONTRADICTORY * size:
+            size = max(size, abs(a[j]) * largest(row(data.J, j), 0.0))
+        if not rest <= CONTRADICTORY * size:
             return GENERAL
     return at.OK if finite(a, nv) else GENERAL
 

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.families.trees.elements.kernels.weights import keep_acceleration, turn_to_world
-from flexdyn_ros.families.trees.flexible.kernels.kinematics import flexible_jacobian
-from flexdyn_ros.families.trees.flexible.kernels.nodes import place_node
+from flexdyn_ros.families.trees.flexible.kernels.kinematics import add_columns
 from flexdyn_ros.families.trees.flexible.kernels.rnea import accelerate_node
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible, open_flexible
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.kinematics import in_world, place_on_parent
+from flexdyn_ros.families.trees.rigid.kernels.kinematics import in_world, place_on_parent, point_in_world
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare
 from flexdyn_ros.multibody.constraints.kernels.residual import LINE, RATE, ROW, SECOND, VALUE, closed_row
 from flexdyn_ros.multibody.elements.kernels.law import (
@@ -29,18 +28,18 @@ from flexdyn_ros.multibody.elements.kernels.law import (
     ROTATION,
     VELOCITY,
 )
+from flexdyn_ros.numerics.algebra.blocks import add_share, first_of_block, padded, product
 from flexdyn_ros.numerics.algebra.rotations import load3, load9, store3, store9
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import copy, shaped, window
-from flexdyn_ros.numerics.numbers.functions import equal, holds
+from flexdyn_ros.numerics.compiling.windows import copy, row, shaped, tail, window
 from flexdyn_ros.numerics.verbs.table import table_at
 
 from . import metric
 
 #: words of loops in a header: behind those of all other layers
-FIRST, LOOPS_HEADER = 49, 68
+FIRST, LOOPS_HEADER = 49, 69
 (
     COUNT,  # of loops
     ROWS,  # of all loops
@@ -61,10 +60,13 @@ FIRST, LOOPS_HEADER = 49, 68
     SHARES,
     HELD,  # marks of coordinates that do not move onto the loops, then none of all coordinates
     GIVEN,  # index in v of the prescribed coordinate, -1: none
+    SUPPORTS,  # where the coordinates that move each end begin behind it, where the last end; then these
 ) = range(FIRST, LOOPS_HEADER)
 
-#: pivot of the product of rows relative to the largest that counts as zero
+#: pivot of the product of rows relative to the largest that counts as zero; above the one and below the other
+#: of these it does so in any order
 CUT = 1e-9
+CLEAR, NOTHING = 1e-6, 1e-12
 
 
 @kernel(forceinline=True)
@@ -81,7 +83,11 @@ def inner_function(head, place):
 
 class Room(NamedTuple):
     """Memory of one call: motions and accelerations of the frames of all loops, the numbers of a row; rows
-    (m,) and coordinates (nv,)."""
+    (m,) and coordinates (nv,).
+
+    J and W (nv, w) have a row of numbers for each coordinate, with a number for each of the m rows of the
+    loops; w is m, padded with zeros to whole blocks (numerics/algebra/blocks.py), as in G and F (m, w).
+    """
 
     motions: np.ndarray
     pushed: np.ndarray
@@ -110,12 +116,13 @@ class Room(NamedTuple):
 @kernel(forceinline=True)
 def room_numbers(loops, m, nq, nv):
     """Numbers of a `Room`."""
+    w = padded(m)
     return (
         loops * (MOTION + ACCELERATION)
         + ROW
         + 12 * (m + nv)
         + 2 * nv * nv
-        + m * (2 * nv + 2 * m + 6)
+        + w * (2 * nv + 2 * m + 6)
         + 4 * nv
         + nq
     )
@@ -125,13 +132,13 @@ def room_numbers(loops, m, nq, nv):
 def room_at(head, address):
     """The `Room` in memory at an address."""
     n, m, nq, nv = head[COUNT], head[ROWS], head[views.NQ], head[views.NV]
-    room = floats_at(address, room_numbers(n, m, nq, nv))
+    room, w = floats_at(address, room_numbers(n, m, nq, nv)), padded(m)
     first = n * (MOTION + ACCELERATION)
     second = first + ROW + 12 * (m + nv)
     third = second + 2 * nv * nv
-    squares = third + 2 * m * nv
-    rows = squares + 2 * m * m
-    own = rows + 6 * m
+    squares = third + 2 * nv * w
+    rows = squares + 2 * m * w
+    own = rows + 6 * w
     return Room(
         window(room, 0, n * MOTION),
         window(room, n * MOTION, n * ACCELERATION),
@@ -140,16 +147,16 @@ def room_at(head, address):
         shaped(window(room, first + ROW + 12 * m, 12 * nv), (12, nv)),
         shaped(window(room, second, nv * nv), (nv, nv)),
         shaped(window(room, second + nv * nv, nv * nv), (nv, nv)),
-        shaped(window(room, third, m * nv), (m, nv)),
-        shaped(window(room, third + m * nv, m * nv), (m, nv)),
-        shaped(window(room, squares, m * m), (m, m)),
-        shaped(window(room, squares + m * m, m * m), (m, m)),
-        window(room, rows, m),
-        window(room, rows + m, m),
-        window(room, rows + 2 * m, m),
-        window(room, rows + 3 * m, m),
-        window(room, rows + 4 * m, m),
-        window(room, rows + 5 * m, m),
+        shaped(window(room, third, nv * w), (nv, w)),
+        shaped(window(room, third + nv * w, nv * w), (nv, w)),
+        shaped(window(room, squares, m * w), (m, w)),
+        shaped(window(room, squares + m * w, m * w), (m, w)),
+        window(room, rows, w),
+        window(room, rows + w, w),
+        window(room, rows + 2 * w, w),
+        window(room, rows + 3 * w, w),
+        window(room, rows + 4 * w, w),
+        window(room, rows + 5 * w, w),
         window(room, own, nv),
         window(room, own + nv, nv),
         window(room, own + 2 * nv, nv),
@@ -165,7 +172,7 @@ _call_see = caller(SEE_SIGNATURE)
 
 @callback(SEE_SIGNATURE)
 def see_all(robot, memory, q, v, room, moves):
-    """Write residuals, rates, dJ/dt v (m,) and J (m, nv) into a room; residuals and J alone if `moves` is 0.
+    """Write residuals, rates, dJ/dt v (w,) and J (nv, w) into a room; residuals and J alone if `moves` is 0.
 
     The frames' accelerations are those without accelerations of the coordinates, with gravity: that is the
     same for all frames, and the rows do not see it.
@@ -179,24 +186,24 @@ def see_all(robot, memory, q, v, room, moves):
 
 @kernel(forceinline=True)
 def place_frames(robot, work, q, v, moves, data):
-    """Write the motions of the frames of all loops and, if `moves`, their accelerations."""
+    """Write the poses of the frames of all loops and their accelerations: in world axes if `moves`, else
+    nobody reads them."""
     head, model = loops_header(robot), open_flexible(robot)
     tree = model.tree
     inside = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     nodes, places = ints_at(head[NODES], 2 * head[COUNT]), floats_at(head[PLACEMENTS], 24 * head[COUNT])
     prepare(tree, inside.tree, 1.0)
-    if moves != 0:
-        for i in range(tree.nv):
-            data.still[i] = 0.0
-        for b in range(1, tree.nb):
-            own = window(inside.tree.bodies, views.BODY_ROWS * b, views.BODY_ROWS)
-            accelerate_node(model, inside, b, own, q, v, data.still)
-        for e in range(2 * head[COUNT]):
-            own = window(inside.tree.bodies, views.BODY_ROWS * nodes[e], views.BODY_ROWS)
-            keep_acceleration(own, window(places, 12 * e, 12), window(data.pushed, 6 * e, 6))
+    for i in range(tree.nv):
+        data.still[i] = 0.0
+    # poses alone take a third less time, and would be compiled a second time
     for b in range(1, tree.nb):
-        if moves == 0:
-            place_node(model, inside, b, q)
+        own = window(inside.tree.bodies, views.BODY_ROWS * b, views.BODY_ROWS)
+        accelerate_node(model, inside, b, own, q, v, data.still)
+    for e in range(2 * head[COUNT]):
+        own = window(inside.tree.bodies, views.BODY_ROWS * nodes[e], views.BODY_ROWS)
+        keep_acceleration(own, window(places, 12 * e, 12), window(data.pushed, 6 * e, 6))
+    # in the place of accelerations
+    for b in range(1, tree.nb):
         place_on_parent(tree, inside.tree, b)
     for e in range(2 * head[COUNT]):
         own = window(data.motions, FRAME * e, FRAME)
@@ -219,42 +226,51 @@ def write_pose(tree, node, placement, motion):
 @kernel(forceinline=True)
 def write_rows(robot, work, v, moves, data):
     """Write the rows of all loops, and the velocities of their frames if `moves`."""
-    head = loops_header(robot)
-    m, nv = head[ROWS], head[views.NV]
+    head, model = loops_header(robot), open_flexible(robot)
+    tree, m = model.tree, head[ROWS]
+    inside = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     kinds, loops, lengths = ints_at(head[KINDS], m), ints_at(head[LOOP_OF], m), floats_at(head[LENGTHS], m)
     nodes, places = ints_at(head[NODES], 2 * head[COUNT]), floats_at(head[PLACEMENTS], 24 * head[COUNT])
-    seen, row = -1, data.row
+    begins = ints_at(head[SUPPORTS], 2 * head[COUNT] + 1)
+    coordinates = ints_at(head[SUPPORTS], begins[2 * head[COUNT]])
+    for j in range(tree.nv):
+        for r in range(data.J.shape[1]):
+            data.J[j, r] = 0.0
+    for r in range(m, data.J.shape[1]):
+        data.phi[r] = data.rate[r] = data.bias[r] = 0.0
+    seen, found = -1, data.row
     for r in range(m):
         loop = loops[r]
         if loop != seen:
-            for k in range(2):
-                origin = window(places, 12 * (2 * loop + k) + 9, 3)
-                flexible_jacobian(robot, work, nodes[2 * loop + k], origin, data.ends[6 * k : 6 * k + 6])
+            for e in range(2 * loop, 2 * loop + 2):
+                twists = data.ends[6 * (e % 2) : 6 * (e % 2) + 6]
+                for at in range(begins[e], begins[e + 1]):
+                    for i in range(6):
+                        twists[i, coordinates[at]] = 0.0
+                if nodes[e] > 0:
+                    x, y, z = point_in_world(inside.tree, nodes[e], window(places, 12 * e + 9, 3))
+                    add_columns(model, inside, nodes[e], x, y, z, twists)
                 if moves != 0:
-                    move_end(data, loop, k, v)
+                    own = window(data.motions, FRAME * e, FRAME)
+                    for at in range(begins[e], begins[e + 1]):
+                        j = coordinates[at]
+                        for i in range(3):
+                            own[OMEGA + i] += twists[i, j] * v[j]
+                            own[VELOCITY + i] += twists[3 + i, j] * v[j]
             seen = loop
         motion = window(data.motions, MOTION * loop, MOTION)
-        closed_row(kinds[r], lengths[r], motion, window(data.pushed, ACCELERATION * loop, ACCELERATION), row)
-        data.phi[r], data.rate[r], data.bias[r] = row[VALUE], row[RATE], row[SECOND]
-        for j in range(nv):
-            data.J[r, j] = 0.0
+        closed_row(
+            kinds[r], lengths[r], motion, window(data.pushed, ACCELERATION * loop, ACCELERATION), found
+        )
+        data.phi[r], data.rate[r], data.bias[r] = found[VALUE], found[RATE], found[SECOND]
         for i in range(12):
-            share = data.lines[r, i] = row[LINE + i]
-            if not holds(equal(share, 0.0)):
-                for j in range(nv):
-                    data.J[r, j] += share * data.ends[i, j]
-
-
-@kernel(forceinline=True)
-def move_end(data, loop, k, v):
-    """Write the velocities of an end of a loop, from its Jacobian in data.ends."""
-    own = window(data.motions, FRAME * (2 * loop + k), FRAME)
-    for i in range(3):
-        turn, shift = 0.0, 0.0
-        for j in range(v.shape[0]):
-            turn = turn + data.ends[6 * k + i, j] * v[j]
-            shift = shift + data.ends[6 * k + 3 + i, j] * v[j]
-        own[OMEGA + i], own[VELOCITY + i] = turn, shift
+            data.lines[r, i] = found[LINE + i]
+        for k in range(2):
+            for at in range(begins[2 * loop + k], begins[2 * loop + k + 1]):
+                j, s = coordinates[at], 0.0
+                for i in range(6 * k, 6 * k + 6):
+                    s = s + found[LINE + i] * data.ends[i, j]
+                data.J[j, r] += s
 
 
 @kernel(forceinline=True)
@@ -277,8 +293,9 @@ def see_many(robot, work, room, q, v, found, J, lines, motions):
         copy(found[0, s], data.phi)
         copy(found[1, s], data.rate)
         copy(found[2, s], data.bias)
-        for i in range(data.J.shape[0]):
-            copy(J[s, i], data.J[i])
+        for i in range(data.lines.shape[0]):
+            for j in range(data.J.shape[0]):
+                J[s, i, j] = data.J[j, i]
             copy(lines[s, i], data.lines[i])
         copy(motions[s], data.motions)
     return 0
@@ -287,53 +304,95 @@ def see_many(robot, work, room, q, v, found, J, lines, motions):
 # ---- rows that depend on each other ----
 
 
+@kernel(forceinline=True)
+def independent_rows(data, W, D):
+    """Factor G = W' D^-1 W of the rows in W (nv, w): returns how many of them are independent. The diagonal
+    of G is in data.left."""
+    metric.product_of_rows(W, D, data.G)
+    rank = rows_as_they_come(data.G, data.F, data.left, data.order)
+    if rank < 0:
+        metric.product_of_rows(W, D, data.G)
+        rank = rows_by_pivots(data.G, data.F, data.order)
+    return rank
+
+
 @kernel
-def independent_rows(G, n, F, left, order):
-    """Write Cholesky factors F (n, n) of a semidefinite G (n, n) with the largest pivot first (Higham 2002,
-    10.3), and the order of the rows; returns how many are independent. left (n,) is scratch."""
-    first = 0.0
-    for i in range(n):
-        left[i], order[i] = G[i, i], i
-        first = max(first, G[i, i])
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if left[int(order[i])] > left[int(order[best])]:
-                best = i
+def rows_as_they_come(G, F, left, order):
+    """Write factors F (m, w), one after the other by rows, of a semidefinite G (m, w), and which rows these
+    are: G = sum F_k' F_k/d_k, d_k the number of F_k at its own row. Returns how many rows are independent, or
+    -1 if a row is neither clearly so nor clearly not.
+
+    The upper triangle of G alone counts, and becomes what is left of it; its diagonal is written to left.
+    """
+    m, first, rank = G.shape[0], 0.0, 0
+    for r in range(m):
+        left[r] = row(G, r)[r]
+        first = max(first, left[r])
+    for p in range(m):
+        given = row(G, p)
+        d = given[p]
+        if d > CLEAR * first:
+            line, begin, share = row(F, rank), first_of_block(p), -1.0 / d
+            for r in range(begin, line.shape[0]):
+                line[r] = given[r]
+            for r in range(p + 1, m):
+                begin = first_of_block(r)
+                add_share(tail(row(G, r), begin), tail(line, begin), share * given[r])
+            for r in range(first_of_block(p)):
+                line[r] = 0.0
+            order[rank] = p
+            rank += 1
+        elif not d <= NOTHING * first:
+            return -1
+    return rank
+
+
+@kernel
+def rows_by_pivots(G, F, order):
+    """`rows_as_they_come` with the largest pivot first (Higham 2002, 10.3); a pivot of CUT of the first ends
+    it."""
+    m, first, best = G.shape[0], 0.0, 0
+    for r in range(m):
+        own, order[r] = row(G, r), r
+        for k in range(r):
+            own[k] = row(G, k)[r]
+        if own[r] > first:
+            first, best = own[r], r
+    for k in range(m):
         order[k], order[best] = order[best], order[k]
         p = int(order[k])
-        if not left[p] > CUT * first:
+        line, given = row(F, k), row(G, p)
+        if not given[p] > CUT * first:
             return k
-        root = np.sqrt(left[p])
-        F[p, k] = root
-        for i in range(k + 1, n):
+        share, most, best = -1.0 / given[p], 0.0, k + 1
+        for r in range(line.shape[0]):
+            line[r] = given[r]
+        for i in range(k + 1, m):
             r = int(order[i])
-            s = G[r, p]
-            for j in range(k):
-                s -= F[r, j] * F[p, j]
-            F[r, k] = s / root
-            left[r] -= F[r, k] * F[r, k]
-    return n
+            own = row(G, r)
+            add_share(own, line, share * line[r])
+            if own[r] > most:
+                most, best = own[r], i
+    return m
 
 
 @kernel
-def solve_rows(F, rank, order, c):
-    """Replace c by lam (n,) of G lam = c with the factors and the order of `independent_rows`; other rows get
-    0."""
-    n = c.shape[0]
+def solve_rows(F, rank, order, c, left):
+    """Replace c by lam (w,) of G lam = c with the factors of `independent_rows`; other rows get 0. left (m,)
+    is scratch.
+
+    A factor's numbers at rows that came before it are rounding: forwards nothing reads what they change,
+    backwards they meet the zeros of rows whose turn is to come.
+    """
     for k in range(rank):
-        p = int(order[k])
-        for j in range(k):
-            c[p] -= F[p, j] * c[int(order[j])]
-        c[p] /= F[p, k]
-    for k in range(rank, n):
-        c[int(order[k])] = 0.0
+        p, line = int(order[k]), row(F, k)
+        left[k] = c[p] / line[p]
+        add_share(c, line, -left[k])
+    for r in range(c.shape[0]):
+        c[r] = 0.0
     for k in range(rank - 1, -1, -1):
-        p = int(order[k])
-        for j in range(k + 1, rank):
-            r = int(order[j])
-            c[p] -= F[r, k] * c[r]
-        c[p] /= F[p, k]
+        p, line = int(order[k]), row(F, k)
+        c[p] = left[k] - product(c, line) / line[p]
 
 
 @kernel
@@ -355,31 +414,17 @@ def backwards(L, n, x):
 
 
 @kernel(forceinline=True)
-def rows_of_coordinates(data):
-    """W as a row of numbers (m,) for each coordinate, (nv, m)."""
-    m, nv = data.J.shape
-    return shaped(data.W, (nv, m))
-
-
-@kernel(forceinline=True)
 def factor_rows(data):
-    """Write W = L'^-1 J' of the factor L (metric.py), G = W' W = J M^-1 J', its factors and order; returns
-    how many rows are independent."""
-    W = rows_of_coordinates(data)
-    metric.carry_rows(data.L, data.J, W)
-    metric.product_of_rows(W, data.G)
-    return independent_rows(data.G, data.J.shape[0], data.F, data.left, data.order)
+    """Write W = L'^-1 J' of the factors L and D (metric.py), G = W' D^-1 W = J M^-1 J', its factors and
+    order; returns how many rows are independent."""
+    metric.carry_rows(data.L, data.J, data.W)
+    return independent_rows(data, data.W, data.L)
 
 
 @kernel(forceinline=True)
 def push_rows(data, rank):
-    """Write change = M^-1 J' lam (nv,), with G lam = c in place of lam, after `factor_rows`."""
-    m, nv = data.J.shape
-    W = rows_of_coordinates(data)
-    solve_rows(data.F, rank, data.order, data.lam)
-    for j in range(nv):
-        s = 0.0
-        for r in range(m):
-            s += W[j, r] * data.lam[r]
-        data.change[j] = s
-    metric.to_root(data.L, nv, data.change)
+    """Write change = D^-1 W lam (nv,), with G lam = c in place of lam, after `factor_rows`: M^-1 J' lam, but
+    for `metric.to_root`."""
+    solve_rows(data.F, rank, data.order, data.lam, data.left)
+    for j in range(data.W.shape[0]):
+        data.change[j] = product(data.lam, row(data.W, j)) / data.L[j, j]

@@ -21,12 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views
+from flexdyn_ros.numerics.algebra.blocks import add_share
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.compiling.windows import shaped, window
+from flexdyn_ros.numerics.compiling.windows import copy, row, shaped, window
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.dynamics import largest
 from flexdyn_ros.numerics.verbs.head import robot_of
@@ -37,7 +38,6 @@ from .rows import (
     LOST,
     MOVES,
     RANK,
-    ROWS,
     SIZES,
     STEPS_WORK,
     factor_rows,
@@ -58,25 +58,24 @@ NEAR, MOST_ROUNDS, FROZEN, SMALL, CLOSE, RESOLVED, CLOSED = 1e-2, 12, 1e-9, 1e-6
 
 
 @kernel
-def rows_by_size(data, sizes, m, nv):
-    """Find independent rows of J, columns divided by the sizes (nv,); how many, first in data.order."""
-    for r in range(m):
-        for k in range(r + 1):
-            s = 0.0
-            for j in range(nv):
-                s += (data.J[r, j] / sizes[j]) * (data.J[k, j] / sizes[j])
-            data.G[r, k] = data.G[k, r] = s
-    return independent_rows(data.G, m, data.F, data.left, data.order)
+def rows_by_size(data, sizes):
+    """Find independent rows of J, columns divided by the sizes (nv,); how many, first in data.order. The
+    squares of the sizes of all rows are in data.lam."""
+    for j in range(data.J.shape[0]):
+        data.L[j, j] = sizes[j] * sizes[j]
+    rank = independent_rows(data, data.J, data.L)
+    copy(data.lam, data.left)
+    return rank
 
 
 @kernel
 def least_pivot(data, rank):
-    """The last pivot of `rows_by_size` relative to the first."""
-    if rank == 0:
-        return 0.0
-    first, last = int(data.order[0]), int(data.order[rank - 1])
-    share = data.F[last, rank - 1] / data.F[first, 0]
-    return share * share
+    """The least pivot of `rows_by_size` relative to the largest."""
+    least, most = np.inf, 0.0
+    for k in range(rank):
+        pivot = data.F[k, int(data.order[k])]
+        least, most = min(least, pivot), max(most, pivot)
+    return least / most if rank > 0 else 0.0
 
 
 @callback(motion.accelerate.signature)
@@ -84,11 +83,11 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/verbs/table.py."""
     address = robot_of(robot)
     head = loops_header(address)
-    m, nv, room = head[ROWS], head[views.NV], work + 8 * head[STEPS_WORK]
+    nv, room = head[views.NV], work + 8 * head[STEPS_WORK]
     data, sizes = room_at(head, room), floats_at(head[SIZES], nv)
     efforts, result = floats_at(force, nv), floats_at(a, nv)
     see_loops(address, work, floats_at(q, head[views.NQ]), floats_at(v, nv), room, 1)
-    rank, lost = rows_by_size(data, sizes, m, nv), floats_at(head[LOST], 2)
+    rank, lost = rows_by_size(data, sizes), floats_at(head[LOST], 2)
     if rank < head[RANK] or least_pivot(data, rank) < lost[1]:
         lost[0] += 1.0
     function, given = inner_function(head, motion.ACCELERATE), head[GIVEN]
@@ -105,9 +104,9 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     for i in range(rank):
         r = int(data.order[i])
         # forces that accelerate as much as the others do
-        share = np.sqrt(square / data.G[r, r])
+        share = np.sqrt(square / data.lam[r])
         for j in range(nv):
-            trial[j] = share * data.J[r, j] + (data.force[j] if respond == 0 else 0.0)
+            trial[j] = share * data.J[j, r] + (data.force[j] if respond == 0 else 0.0)
             answer[j] = result[j]
         arguments = (robot, work, t, q, v, address_of(trial), extra, h, address_of(answer))
         if respond == 0:
@@ -115,9 +114,9 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         else:
             motion.call_respond(respond, arguments)
         for j in range(nv):
-            data.W[r, j] = (answer[j] - (result[j] if respond == 0 else 0.0)) / share
+            data.W[j, i] = (answer[j] - (result[j] if respond == 0 else 0.0)) / share
         if given >= 0:
-            taken[i] = (trial[given] - before) / share - data.J[r, given]
+            taken[i] = (trial[given] - before) / share - data.J[given, r]
     if not push(data, rank, result):
         for j in range(nv):
             result[j] = np.nan
@@ -130,29 +129,26 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @kernel
 def push(data, rank, a):
-    """Let the `rank` rows that come first in data.order act on a (nv,), with A^-1 J' in their rows of W;
-    False if they depend on each other."""
-    m, nv = data.J.shape
-    G, lam = shaped(window(shaped(data.F, (m * m,)), 0, rank * rank), (rank, rank)), window(data.lam, 0, rank)
+    """Let the `rank` rows that come first in data.order act on a (nv,), with A^-1 J' in the first columns of
+    W; False if they depend on each other."""
+    m, w = data.F.shape
+    G, lam = shaped(window(shaped(data.F, (m * w,)), 0, rank * rank), (rank, rank)), window(data.lam, 0, rank)
     for i in range(rank):
-        r = int(data.order[i])
-        s = data.bias[r]
-        for j in range(nv):
-            s += data.J[r, j] * a[j]
-        lam[i] = -s
+        lam[i] = -data.bias[int(data.order[i])]
         for k in range(i + 1):
-            p = int(data.order[k])
-            s = 0.0
-            for j in range(nv):
-                s += 0.5 * (data.J[r, j] * data.W[p, j] + data.J[p, j] * data.W[r, j])
-            G[i, k] = G[k, i] = s
+            G[i, k] = 0.0
+    for j in range(data.J.shape[0]):
+        for i in range(rank):
+            x, y = data.J[j, int(data.order[i])], data.W[j, i]
+            lam[i] -= x * a[j]
+            for k in range(i + 1):
+                G[i, k] += 0.5 * (x * data.W[j, k] + data.J[j, int(data.order[k])] * y)
     if not cholesky(G, rank):
         return False
     cholesky_solve(G, rank, lam)
-    for i in range(rank):
-        r = int(data.order[i])
-        for j in range(nv):
-            a[j] += data.W[r, j] * lam[i]
+    for j in range(data.J.shape[0]):
+        for i in range(rank):
+            a[j] += data.W[j, i] * lam[i]
     return True
 
 
@@ -189,12 +185,12 @@ def constrain(robot, work, q, v):
     if (done or shifted) and not factor_metric(data, ints_at(head[MOVES], nv), 0):
         return FAR
     rank = factor_rows(data)
-    for r in range(head[ROWS]):
-        s = 0.0
-        for j in range(nv):
-            s += data.J[r, j] * speed[j]
-        data.lam[r] = -s
+    for r in range(data.lam.shape[0]):
+        data.lam[r] = 0.0
+    for j in range(nv):
+        add_share(data.lam, row(data.J, j), -speed[j])
     push_rows(data, rank)
+    metric.to_root(data.L, nv, data.change)
     for j in range(nv):
         speed[j] += data.change[j]
     return OK
@@ -216,7 +212,7 @@ def close(robot, work, q, data, holds):
     """Move q (nq,) from data.start onto the loops, with the mass matrix in data.M; whether they are closed,
     and then data.J is that of q."""
     head = loops_header(robot_of(robot))
-    m, nq, nv, room = head[ROWS], head[views.NQ], head[views.NV], work + 8 * head[STEPS_WORK]
+    nq, nv, room = head[views.NQ], head[views.NV], work + 8 * head[STEPS_WORK]
     moves, x, moved = ints_at(head[MOVES], nv), data.x, inner_function(head, motion.MOVED)
     for i in range(nq):
         q[i] = data.start[i]
@@ -232,14 +228,15 @@ def close(robot, work, q, data, holds):
             return True
         if not gap <= NEAR:
             return False
-        for r in range(m):
-            s = -data.phi[r]
-            for j in range(nv):
-                if holds != 0 and moves[j] == 0:
-                    data.J[r, j] = 0.0
-                s += data.J[r, j] * x[j]
-            data.lam[r] = s
+        for r in range(data.lam.shape[0]):
+            data.lam[r] = -data.phi[r]
+        for j in range(nv):
+            if holds != 0 and moves[j] == 0:
+                for r in range(data.lam.shape[0]):
+                    data.J[j, r] = 0.0
+            add_share(data.lam, row(data.J, j), x[j])
         push_rows(data, factor_rows(data))
+        metric.to_root(data.L, nv, data.change)
         step = 0.0
         for j in range(nv):
             step = max(step, abs(data.change[j] - x[j]))

@@ -43,9 +43,9 @@ ROUNDS, MU, CLOSINGS = 3, 1e-8, 2
 @kernel
 def iterate(data, n):
     """Solve G lam = c by rounds; G (n, n), c and lam (n,) begin where data.G, data.left and data.lam do."""
-    m = data.lam.shape[0]
-    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
-    F = shaped(window(shaped(data.F, (m * m,)), 0, n * n), (n, n))
+    m, w = data.G.shape
+    G = shaped(window(shaped(data.G, (m * w,)), 0, n * n), (n, n))
+    F = shaped(window(shaped(data.F, (m * w,)), 0, n * n), (n, n))
     c, lam, rest = window(data.left, 0, n), window(data.lam, 0, n), window(data.order, 0, n)
     trace = 0.0
     for i in range(n):
@@ -73,18 +73,18 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     head = loops_header(address)
     n, nv, room = head[TAKING], head[views.NV], work + 8 * head[STEPS_WORK]
     data, taken, shares = room_at(head, room), ints_at(head[TAKEN], n), floats_at(head[SHARES], n)
-    efforts, result, m = floats_at(force, nv), floats_at(a, nv), data.lam.shape[0]
+    efforts, result, (m, w) = floats_at(force, nv), floats_at(a, nv), data.G.shape
     see_loops(address, work, floats_at(q, head[views.NQ]), floats_at(v, nv), room, 1)
     function, respond = inner_function(head, motion.ACCELERATE), inner_function(head, motion.RESPOND)
     trial, answer = data.x, data.change
     for j in range(nv):
         data.force[j] = trial[j] = efforts[j]
     motion.call_accelerate(function, (robot, work, t, q, v, address_of(trial), extra, h, a))
-    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
+    G = shaped(window(shaped(data.G, (m * w,)), 0, n * n), (n, n))
     for i in range(n):
         r, share = taken[i], shares[i]
         for j in range(nv):
-            trial[j] = share * data.J[r, j]
+            trial[j] = share * data.J[j, r]
             answer[j] = result[j]
             if respond == 0:
                 trial[j] = trial[j] + data.force[j]
@@ -94,21 +94,21 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         else:
             motion.call_respond(respond, arguments)
         for j in range(nv):
-            data.W[i, j] = (answer[j] - result[j] if respond == 0 else answer[j]) / share
+            data.W[j, i] = (answer[j] - result[j] if respond == 0 else answer[j]) / share
     for i in range(n):
         s = data.bias[taken[i]]
         for j in range(nv):
-            s = s + data.J[taken[i], j] * result[j]
+            s = s + data.J[j, taken[i]] * result[j]
         data.left[i] = -s
         for k in range(i + 1):
             s = 0.0
             for j in range(nv):
-                s = s + 0.5 * (data.J[taken[i], j] * data.W[k, j] + data.J[taken[k], j] * data.W[i, j])
+                s = s + 0.5 * (data.J[j, taken[i]] * data.W[j, k] + data.J[j, taken[k]] * data.W[j, i])
             G[i, k] = G[k, i] = s
     iterate(data, n)
     for i in range(n):
         for j in range(nv):
-            result[j] = result[j] + data.W[i, j] * data.lam[i]
+            result[j] = result[j] + data.W[j, i] * data.lam[i]
     return 0
 
 
@@ -129,22 +129,22 @@ def factor_metric(data, held):
 def push(data, taken, n, held):
     """Write change = M^-1 J' lam (nv,), with J M^-1 J' lam = c in data.left, of coordinates that are not held
     alone; M by its factor."""
-    m, nv = data.J.shape
-    G = shaped(window(shaped(data.G, (m * m,)), 0, n * n), (n, n))
+    (m, w), nv = data.G.shape, data.J.shape[0]
+    G = shaped(window(shaped(data.G, (m * w,)), 0, n * n), (n, n))
     for i in range(n):
         for j in range(nv):
-            data.W[i, j] = data.J[taken[i], j] if held[j] == 0 else 0.0
-        forwards(data.L, nv, data.W[i])
+            data.W[j, i] = data.J[j, taken[i]] if held[j] == 0 else 0.0
+        forwards(data.L, nv, data.W[:, i])
         for k in range(i + 1):
             s = 0.0
             for j in range(nv):
-                s = s + data.W[i, j] * data.W[k, j]
+                s = s + data.W[j, i] * data.W[j, k]
             G[i, k] = G[k, i] = s
     iterate(data, n)
     for j in range(nv):
         s = 0.0
         for i in range(n):
-            s = s + data.W[i, j] * data.lam[i]
+            s = s + data.W[j, i] * data.lam[i]
         data.change[j] = s
     backwards(data.L, nv, data.change)
 
@@ -168,7 +168,7 @@ def constrain(robot, work, q, v):
             s = -data.phi[taken[i]]
             for j in range(nv):
                 if held[j] == 0:
-                    s = s + data.J[taken[i], j] * x[j]
+                    s = s + data.J[j, taken[i]] * x[j]
             data.left[i] = s
         push(data, taken, n, held)
         for j in range(nv):
@@ -181,7 +181,7 @@ def constrain(robot, work, q, v):
     for i in range(n):
         s = 0.0
         for j in range(nv):
-            s = s - data.J[taken[i], j] * speed[j]
+            s = s - data.J[j, taken[i]] * speed[j]
         data.left[i] = s
     push(data, taken, n, free)
     for j in range(nv):

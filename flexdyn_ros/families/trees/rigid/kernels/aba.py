@@ -15,13 +15,16 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import (
     about_z,
+    add3,
     add_cross,
     cross,
     load3,
+    load6,
     load9,
     matrix_of_quaternion,
     multiply,
     store3,
+    store6,
     store9,
     symmetric,
     turn,
@@ -32,7 +35,6 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
-from .blocks import add3, load6, store6
 from .joints import FAST
 from .resistance import accelerate_motors, add_joint_resistance, eliminate_motors
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, pick, store3, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import (
+    add3,
+    cross,
+    load3,
+    load6,
+    load9,
+    pick,
+    store3,
+    symmetric,
+    turn,
+    unturn,
+)
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from .aba import rotate_symmetric
-from .blocks import add3, load6
 from .joints import FAST, place_bodies
 from .views import ARTICULATED_ROWS, BODY_ROWS, FORCE, MOMENT, ORIGIN, ROTATION, TURN
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 from flexdyn_ros.numerics.algebra.rotations import (
+    add3,
     cross,
     load3,
     load9,
@@ -17,7 +18,6 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
-from .blocks import add3
 from .joints import FAST, place_body
 from .views import prepare
 

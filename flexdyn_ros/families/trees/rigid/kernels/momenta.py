@@ -6,12 +6,21 @@ moments of mass run inward, each body's about its own origin, until they are tho
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import (
+    add3,
+    cross,
+    load3,
+    load6,
+    load9,
+    store3,
+    symmetric,
+    turn,
+    unturn,
+)
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
-from .blocks import add3, load6
 from .joints import FAST, place_body
 from .kinematics import move_body
 from .resistance import joint_of, wound

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE
 from flexdyn_ros.numerics.algebra.rotations import (
+    add3,
     add_cross,
     add_turned,
     cross,
     load3,
+    load6,
     load9,
     store3,
     symmetric,
@@ -21,7 +23,6 @@ from flexdyn_ros.numerics.algebra.rotations import (
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
-from .blocks import add3, load6
 from .joints import FAST, place_body
 from .resistance import add_joint_resistance
 from .views import ACCELERATION, ALPHA, BODY_ROWS, FORCE, MOMENT, OMEGA, ORIGIN, ROTATION, TURN

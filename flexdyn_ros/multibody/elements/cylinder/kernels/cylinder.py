@@ -16,8 +16,17 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import both, equal, fails, holds, larger, less, select, smaller
-from flexdyn_ros.numerics.numbers.loops import again
+from flexdyn_ros.numerics.numbers.functions import (
+    again,
+    both,
+    equal,
+    fails,
+    holds,
+    larger,
+    less,
+    select,
+    smaller,
+)
 
 from . import memory as at
 from .edges import check_valves, openings, spool_port, throttle
