@@ -2,8 +2,8 @@
 
 Mc(f) = a(f) - a(0), with a(f) the constrained accelerations under forces f along the coordinates, is linear,
 and C' Mc(C) is the Gram matrix of what columns of forces C do. With b = M a + h of the open tree, a(b) is a,
-or the nearest acceleration in the metric of M that the loops allow. So efforts u of actuators B and rests r of
-coordinates E that have none by their nature (modes, a floating base, hubs) obey
+or the nearest acceleration in the metric of M that the loops allow. So efforts u of actuators B and rests r
+of coordinates E that have none by their nature (modes, a floating base, hubs) obey
 
     [B E]' Mc([B E]) (u; r) = [B E]' (a(b) - a(0)),
 
