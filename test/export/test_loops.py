@@ -3,12 +3,12 @@
 import machines
 import numpy as np
 import pytest
-from exported import COMPILERS, compiled, exchanged_error, fmu_motion
+from exported import COMPILERS, compiled, exchanged_error, fmu_motion, fmu_name
 from mixtures import random_closed_mixture
 
 import flexdyn_ros
 from flexdyn_ros import export
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, SingularityError
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 ROBOTS = {
@@ -108,6 +108,30 @@ def test_an_fmu_moves_as_simulate_does(name, tmp_path):
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+@pytest.mark.parametrize("name", ["four_bar", "excavator", "delta"])
+def test_co_simulation_stays_on_the_loops_for_seconds(name, fmi, tmp_path):
+    """Beside `simulate`, whose states are projected after each step as well."""
+    fmpy = pytest.importorskip("fmpy")
+    robot = {**ROBOTS, "delta": lambda: flexdyn_ros.load("delta")}[name]()
+    q0, v0, _ = state_of(robot)
+    tau = robot.inverse_dynamics(q0, np.zeros(robot.nv), np.zeros(robot.nv))
+    export.fmu(robot, tmp_path / "closed.fmu", fmi, "co-simulation", q0=q0, v0=v0)
+    names = [fmu_name("q", x) for x in robot.q_names], [fmu_name("v", x) for x in robot.v_names]
+    given = {fmu_name(x): tau[robot.effort_names.index(x)] for x in robot.actuators}
+    found = fmpy.simulate_fmu(
+        str(tmp_path / "closed.fmu"), stop_time=3.0, step_size=1e-2, output_interval=1e-2,
+        fmi_type="CoSimulation", output=[*names[0], *names[1]], start_values=given,
+    )  # fmt: skip
+    q, v = (np.array([[row[x] for x in kind] for row in found]) for kind in names)
+    assert len(q) >= 300
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
+    assert np.abs(np.einsum("nij,nj->ni", robot.loop_jacobian(q), v)).max() <= 1e-9
+    run = flexdyn_ros.simulate(robot, 0.5, q0, v0, control=tau, dt=1e-3, record_every=10)
+    assert np.abs(q[: len(run.q)] - run.q).max() <= 1e-6 * max(1.0, np.ptp(run.q, axis=0).max())
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 @pytest.mark.parametrize("name", ["four_bar", "excavator"])
 def test_model_exchange_moves_as_simulate_does(name, tmp_path):
     pytest.importorskip("fmpy")
@@ -139,13 +163,94 @@ def test_casadi_computes_the_same_accelerations():
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("verb", ["inverse_dynamics"])
-def test_verbs_that_would_ignore_loops_are_refused(verb, tmp_path):
+def possible(robot, seed):
+    """A state, a motion that the actuators can make, and the size of the forces that the open tree needs."""
+    if robot.name.startswith("random"):
+        # its loops close in few poses
+        rng = np.random.default_rng(seed)
+        q, v = robot.project(robot.neutral(), 1e-2 * rng.standard_normal(robot.nv))
+        tau = 0.1 * rng.standard_normal(robot.nu)
+    else:
+        q, v, tau = state_of(robot, seed)
+    tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
+    a = robot.forward_dynamics(q, v, tau)
+    M = robot.mass_matrix(q)
+    return (q, v, a), np.abs(M) @ np.abs(a) + np.abs(robot.bias_forces(q, v))
+
+
+INVERSE = {
+    **ROBOTS,
+    "delta": lambda: flexdyn_ros.load("delta"),
+    "two motors": lambda: machines.four_bar(more='<actuation active="crank_joint rocker_joint"/>'),
+    "rigid mixture": lambda: flexdyn_ros.load(random_closed_mixture(5, "rigid")),
+    "flexible mixture": lambda: flexdyn_ros.load(random_closed_mixture(0, "flexible")),
+    "elastic mixture": lambda: flexdyn_ros.load(random_closed_mixture(4, "elastic")),
+}
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("name", INVERSE)
+def test_c_computes_the_efforts_of_the_actuators(name, tmp_path):
+    """Those of the library, of least norm with two motors and with modes; by FD they make the motion."""
+    robot = INVERSE[name]()
+    export.c(robot, tmp_path, ["inverse_dynamics"])
+    arm = compiled(tmp_path, robot.name)
+    for seed in range(4):
+        state, needed = possible(robot, seed)
+        expected = robot.inverse_dynamics(*state)
+        found = arm.call("inverse_dynamics", *state, sizes=[robot.nu])
+        size = max(np.abs(expected).max(), np.abs(needed).max())
+        # masses of modes of random mixtures differ by orders of magnitude
+        error = 1e-9 if "mixture" in name else 1e-12
+        assert np.abs(found - expected).max() <= error * size
+        moved = robot.forward_dynamics(*state[:2], found)
+        assert np.abs(moved - state[2]).max() <= max(10.0 * error, 1e-10) * max(1.0, np.abs(state[2]).max())
+        passive = [c.kind == "joint" and c.name not in robot.actuators for c in robot.coordinates]
+        assert not found[: robot.nv][passive].any()
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_motions_off_the_loops_and_impossible_ones_in_c(tmp_path):
+    """The nearest accelerations that loops allow are taken; NaN where no actuator makes a motion."""
     robot = machines.four_bar()
-    with pytest.raises(UnsupportedError, match=rf"loops \('close'\): an export of {verb} is not computed"):
-        export.c(robot, tmp_path, [verb])
-    with pytest.raises(UnsupportedError, match=verb):
-        export.casadi(robot, verb)
-    # what is written by default is what there is
-    export.c(robot, tmp_path)
-    assert "four_bar_step" in (tmp_path / "four_bar.h").read_text()
+    export.c(robot, tmp_path, ["inverse_dynamics"])
+    q, v, _ = state_of(robot)
+    a = np.array([3.0, -2.0, 5.0])
+    with pytest.warns(FlexdynWarning, match="the nearest"):
+        expected = robot.inverse_dynamics(q, v, a)
+    found = compiled(tmp_path, robot.name).call("inverse_dynamics", q, v, a, sizes=[robot.nu])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    robot = machines.bricard()
+    (q, v, a), _ = possible(robot, 0)
+    export.c(robot, tmp_path / "bricard", ["inverse_dynamics"])
+    other = compiled(tmp_path / "bricard", robot.name)
+    assert not other.call("inverse_dynamics", q, v, a, sizes=[robot.nu]).any()
+    N = np.linalg.svd(robot.loop_jacobian(q))[2][-1]
+    with pytest.raises(SingularityError):
+        robot.inverse_dynamics(q, v, a + N)
+    with pytest.raises(AssertionError, match="inverse_dynamics"):
+        # the function says that results are not finite
+        other.call("inverse_dynamics", q, v, a + N, sizes=[robot.nu])
+
+
+def test_casadi_computes_the_same_efforts_and_their_derivatives():
+    ca = pytest.importorskip("casadi")
+    robot = machines.four_bar()
+    state, needed = possible(robot, 1)
+    function = export.casadi(robot, "inverse_dynamics")
+    expected = robot.inverse_dynamics(*state)
+    found = np.asarray(function(*state)).ravel()
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(needed).max()
+    # along the accelerations that the loops leave, the inertia that the crank feels
+    a = ca.SX.sym("a", 3)
+    slope = np.asarray(ca.Function("f", [a], [ca.jacobian(function(*state[:2], a), a)])(state[2]))
+    N = np.linalg.svd(robot.loop_jacobian(state[0]))[2][-1]
+    expected = N @ robot.mass_matrix(state[0]) @ N / N[0]
+    np.testing.assert_allclose(slope @ N, [expected, 0.0, 0.0], rtol=0.0, atol=1e-10 * abs(expected))
+
+
+def test_what_is_written_by_default(tmp_path):
+    export.c(machines.four_bar(), tmp_path)
+    header = (tmp_path / "four_bar.h").read_text()
+    assert "four_bar_step" in header
+    assert "four_bar_inverse_dynamics" in header

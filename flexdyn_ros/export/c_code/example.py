@@ -50,7 +50,11 @@ def sample(robot: Robot) -> dict[str, np.ndarray]:
     except ConvergenceError:
         # loops that close in few poses
         q = robot.neutral()
-    q, v = robot.functions.project(q, v)
+    if robot.functions.is_constrained:
+        # a motion that the actuators can make
+        tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
+        q, v = robot.functions.project(q, v)
+        a = robot.forward_dynamics(q, v, tau)
     return {"q": q, "v": v, "a": a, "tau": tau}
 
 

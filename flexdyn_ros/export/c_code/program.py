@@ -54,7 +54,7 @@ def program(
 ) -> Program:
     """The C source; see `flexdyn_ros.export.c`."""
     UnknownNameError.check("scalar", scalar, SCALARS)
-    if verbs is DEFAULT_VERBS and robot.functions.is_constrained:
+    if verbs is DEFAULT_VERBS and robot.functions.is_constrained and robot.functions.prescribed.any():
         verbs = DEFAULT_VERBS[1:]
     verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS))
     equations, name = Equations(robot, parameters), c_name(robot.name)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.export.tracing.closed_loops import closed_efforts
 from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
@@ -147,20 +148,6 @@ INNER: dict[str, tuple[str, ...]] = {
 }
 
 
-#: verbs of robots with constraints that kernels compute
-_OF_CONSTRAINED = (
-    "forward_dynamics",
-    "mass_matrix",
-    "bias_forces",
-    "energy",
-    "frames",
-    "deflections",
-    *INNER,
-    *OIL_VERBS,
-    *OIL_MOTION,
-)
-
-
 class Equations:
     """A robot whose verbs can be traced.
 
@@ -197,8 +184,6 @@ class Equations:
         UnknownNameError, UnsupportedError
         """
         UnknownNameError.check("verb", verb, (*VERBS, *OIL_VERBS, *OIL_MOTION, *INNER))
-        if verb not in _OF_CONSTRAINED:
-            self.robot.functions.refuse(f"an export of {verb}")
         robot, graph = self.robot, Graph()
         sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
         sizes |= {"force": robot.nv, "extra": robot.nu, "given": robot.nv, "h": 1}
@@ -231,7 +216,7 @@ class Equations:
             h = given["h"][0] if "h" in given else 0.0
             return {"acceleration": accelerations(self.motion, memory, h=h, **_without(given, "h"))}
         if verb == "inverse_dynamics":
-            return {"tau": self._inverse(memory, given["q"], given["v"], given["a"])}
+            return {"tau": self.efforts(memory, given["q"], given["v"], given["a"])}
         if verb == "bias_forces":
             if not self.motion.drives_coordinates:
                 raise UnsupportedError("efforts are not along the coordinates; expected inverse_dynamics")
@@ -281,7 +266,18 @@ class Equations:
 
     def efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) of a motion, within a memory that is in use."""
-        return self._inverse(memory, memory.room(q), memory.room(v), memory.room(a))
+        robot, q, v, a = self.robot, memory.room(q), memory.room(v), memory.room(a)
+        tau = self._inverse(memory, q, v, a)
+        if not robot.functions.is_constrained:
+            return tau
+        still, nv, nu = memory.room(np.zeros(robot.nv)), robot.nv, robot.nu
+
+        def found(force: np.ndarray) -> np.ndarray:
+            return accelerations(self.motion, memory, q, v, force, np.zeros(nu), 0.0, still)
+
+        B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(nu)], axis=1)
+        M = self._called(memory, "mass", nv**2, q, still).reshape(nv, nv)
+        return closed_efforts(robot, found, B, M, tau[:nv])
 
     def _inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         robot = self.robot

@@ -24,9 +24,9 @@ from flexdyn_ros.robot.interface import RobotInterface
 #: share of the largest singular value below which one counts as zero
 _RANK = 1e-10
 #: rest at joints, relative to the forces that are asked for, above which a motion is not possible
-_POSSIBLE = 1e-9
+POSSIBLE = 1e-9
 #: kinds of coordinates that an actuator of their own drives
-_DRIVEN_KINDS = ("joint", "motor", "actuator", "platform")
+DRIVEN_KINDS = ("joint", "motor", "actuator", "platform")
 
 
 def chosen_actuators(robot: RobotInterface, actuators: str | Sequence[str]) -> np.ndarray:
@@ -64,15 +64,17 @@ def allocated_efforts(
         FlexdynWarning says how many.
     """
     nv = robot.nv
-    free = np.array([c.kind not in _DRIVEN_KINDS for c in robot.coordinates], dtype=bool)
+    free = np.array([c.kind not in DRIVEN_KINDS for c in robot.coordinates], dtype=bool)
     B, M = robot.actuation_matrix(q)[:, :, chosen], robot.mass_matrix(q)
-    weights = _weights(robot, chosen)
+    weights = effort_weights(
+        np.full(len(chosen), np.inf) if robot.motion is None else robot.motion.effort_limit[chosen]
+    )
     tau = np.zeros((len(q), robot.nu))
     impossible = []
     for i, b in enumerate(needed):
         u, left = _least_rest(B[i], M[i], b, free)
         scale = max(float(np.abs(b).max(initial=0.0)), 1e-300)
-        if np.abs(left[~free]).max(initial=0.0) > _POSSIBLE * scale:
+        if np.abs(left[~free]).max(initial=0.0) > POSSIBLE * scale:
             impossible.append(i)
             tau[i] = np.nan
             continue
@@ -119,14 +121,10 @@ def _null_space(A: np.ndarray, n: int) -> np.ndarray:
     return rows[rank:].T
 
 
-def _weights(robot: RobotInterface, chosen: np.ndarray) -> np.ndarray:
-    """1/limit^2 where all have a largest effort, else 1."""
-    motion = robot.motion
-    if motion is None:
-        return np.ones(len(chosen))
-    limits = motion.effort_limit[chosen]
-    known = bool(len(limits)) and bool((np.isfinite(limits) & (limits > 0.0)).all())
-    return 1.0 / limits**2 if known else np.ones(len(chosen))
+def effort_weights(limits: np.ndarray) -> np.ndarray:
+    """Of the squares of efforts: 1/limit^2 where all have a largest effort, else 1."""
+    known = limits.size and bool((np.isfinite(limits) & (limits > 0.0)).all())
+    return 1.0 / limits**2 if known else np.ones(limits.size)
 
 
 def _report(

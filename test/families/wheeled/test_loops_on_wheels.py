@@ -7,7 +7,8 @@ import pytest
 from machines import joint, rod
 
 import flexdyn_ros
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros import export
+from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.families.trees.elements.kernels.views import ELEMENTS_HEADER
 from flexdyn_ros.families.trees.flexible.kernels.views import FLEXIBLE_HEADER
 from flexdyn_ros.families.trees.layers import _MOST_WORDS
@@ -123,3 +124,14 @@ def test_layers_have_words_of_their_own_in_the_header():
     words = [word for each in ranges for word in each]
     assert len(words) == len({*words})
     assert max(words) < _MOST_WORDS
+
+
+def test_inverse_dynamics_in_c_is_refused_on_a_driven_base(tmp_path):
+    """What is written by default leaves it out."""
+    robot = flexdyn_ros.load(cart(0.0, "planar", '<drive speed="1.0"/>'))
+    with pytest.raises(UnsupportedError, match="loops with prescribed joints is not computed"):
+        export.c(robot, tmp_path, ["inverse_dynamics"])
+    export.c(robot, tmp_path)
+    header = (tmp_path / f"{robot.name}.h").read_text()
+    assert "_forward_dynamics" in header
+    assert "_inverse_dynamics" not in header

@@ -12,14 +12,9 @@ from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError,
 from flexdyn_ros.families.trees.loops.closing import OPEN, Closing
 from flexdyn_ros.families.trees.loops.dynamics import CONTRADICTORY, Solution, least_efforts, null_space
 from flexdyn_ros.families.trees.loops.geometry import Closure
-from flexdyn_ros.robot.analysis.allocation import chosen_actuators
+from flexdyn_ros.robot.analysis.allocation import DRIVEN_KINDS, POSSIBLE, chosen_actuators, effort_weights
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, rows_with_wrenches
 from flexdyn_ros.robot.results import LoopReactions
-
-#: forces at passive joints, relative to those that are asked for, from which on a motion is not possible
-_POSSIBLE = 1e-9
-#: coordinates that an actuator of their own can drive
-_DRIVEN_KINDS = ("joint", "motor", "actuator")
 
 
 class Forces:
@@ -213,7 +208,7 @@ class Forces:
             rows.count, f.nv
         )
         B = robot.actuation_matrix(state["q"])[:, :, chosen]
-        free = np.array([c.kind not in _DRIVEN_KINDS for c in f.coordinates], dtype=bool)
+        free = np.array([c.kind not in DRIVEN_KINDS for c in f.coordinates], dtype=bool)
         tau, lam, impossible = np.zeros((rows.count, f.nu)), np.zeros(closure.residual.shape), []
         for i in range(rows.count):
             N = null_space(closure.J[i])
@@ -221,7 +216,7 @@ class Forces:
             u, rest, left = least_efforts(
                 N.T @ needed[i], N.T @ B[i], N.T[:, free], inverse, self.weights(chosen)
             )
-            if np.abs(left).max(initial=0.0) > _POSSIBLE * max(np.abs(needed[i]).max(initial=0.0), 1e-300):
+            if np.abs(left).max(initial=0.0) > POSSIBLE * max(np.abs(needed[i]).max(initial=0.0), 1e-300):
                 impossible.append((i, N @ left))
                 tau[i] = np.nan
                 continue
@@ -258,10 +253,9 @@ class Forces:
         return True
 
     def weights(self, chosen: np.ndarray) -> np.ndarray:
-        """Of the squares of efforts: 1/limit^2 where all chosen actuators have a largest effort, else 1."""
-        limits = np.array([self.closing.functions.effort_coordinates[i].effort_limit for i in chosen])
-        known = limits.size and bool((np.isfinite(limits) & (limits > 0.0)).all())
-        return 1.0 / limits**2 if known else np.ones(len(chosen))
+        """Of the squares of efforts of chosen actuators."""
+        coordinates = self.closing.functions.effort_coordinates
+        return effort_weights(np.array([coordinates[i].effort_limit for i in chosen]))
 
     def _report_impossible(self, impossible: list[tuple[int, np.ndarray]], rows: Rows) -> None:
         if not impossible:
