@@ -290,7 +290,7 @@ def c(
         Made if it is not there; files of the same names are replaced, all or none.
     verbs : one or several of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
             "frames", "deflections", "step"}; with cylinders on oil also {"hydraulic_step", "cylinder_forces",
-            "oil_rates"}; of closed mechanisms not inverse_dynamics
+            "oil_rates"}; of closed mechanisms with prescribed joints not inverse_dynamics
     parameters : sequence of str
         Names of `robot.parameters`, wildcards allowed, that become the argument p.
     scalar : {"double", "float"}
