@@ -35,8 +35,7 @@ class ActuatorSpace:
     def __init__(self, robot: Robot) -> None:
         if robot.nu != robot.nv and robot.effort_names[: robot.nv] != robot.v_names:
             raise UnsupportedError(
-                f"robot '{robot.name}': there are no control laws for its coordinates, legs of a platform and "
-                "cylinders at once; expected a robot without one of them"
+                f"robot '{robot.name}': no control law takes coordinates, legs and cylinders at once; expected a robot without one of them"
             )
         self.robot, self.at = robot, chosen_actuators(robot, "all")
         self._elements = bool((self.at >= robot.nv).any())
@@ -99,12 +98,13 @@ class ActuatorSpace:
         functions = self.robot.functions
         if not functions.is_constrained:
             return q
-        is_tight = len(self.at) > self.robot.mobility
-        if is_tight or not self._elements:
+        if not self._elements:
             near = self._near.copy()
             near[self._places] = q[self._places]
-            self._near = functions.closed(near, [] if is_tight else self._names)
+            self._near = functions.closed(near, self._names)
             return self._near.copy()
+        if len(self.at) > self.robot.mobility:
+            return functions.closed(q)
         return q if np.abs(self.robot.loop_residual(q)).max() <= _CLOSE else self._moved(q)
 
     def _moved(self, goal: np.ndarray) -> np.ndarray:

@@ -88,21 +88,7 @@ def test_methods_of_the_open_tree_are_those_of_the_robot_without_loops(robot, na
     )
 
 
-def test_environments_studies_and_closed_forms_refuse_loops(robot, tmp_path):
-    from flexdyn_ros.gym.environment import Environment
-    from flexdyn_ros.gym.tasks import Slew
-
-    task = Slew.__new__(Slew)
-    task.robot = robot
-    with pytest.raises(UnsupportedError, match=NAMED):
-        Environment(task)
-    (tmp_path / "four_bar.urdf").write_text(four_bar_urdf())
-    from flexdyn_ros.studies.bench import Bench
-    from flexdyn_ros.studies.definition import Study
-
-    base = Study("s", "", str(tmp_path / "four_bar.urdf"), "free_fall", {}, ())
-    with pytest.raises(UnsupportedError, match=NAMED):
-        Bench(base)
+def test_closed_forms_refuse_loops():
     with pytest.raises(UnsupportedError, match="<loop>"):
         derive(read(four_bar_urdf(start="")))
 
@@ -135,7 +121,7 @@ def test_the_viewer_shows_and_moves_closed_mechanisms(robot):
     assert np.abs(robot.loop_residual(q)).max() <= 1e-10
 
 
-def test_controllers_refuse_loops(robot):
+def test_controllers_of_other_robots_refuse_loops(robot):
     pytest.importorskip("rclpy")
     from flexdyn_ros.nodes.controllers import controller
 
