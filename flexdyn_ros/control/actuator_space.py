@@ -35,7 +35,8 @@ class ActuatorSpace:
     def __init__(self, robot: Robot) -> None:
         if robot.nu != robot.nv and robot.effort_names[: robot.nv] != robot.v_names:
             raise UnsupportedError(
-                f"robot '{robot.name}': no control law takes coordinates, legs and cylinders at once; expected a robot without one of them"
+                f"robot '{robot.name}': no control law takes coordinates, legs and cylinders at once; "
+                "expected a robot without one of them"
             )
         self.robot, self.at = robot, chosen_actuators(robot, "all")
         self._elements = bool((self.at >= robot.nv).any())

@@ -7,7 +7,7 @@ import pytest
 from machines import four_bar, four_bar_urdf
 
 import flexdyn_ros
-from flexdyn_ros import control, export, identification
+from flexdyn_ros import control, export
 from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
@@ -38,8 +38,6 @@ USES = {
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
     "specialized": export.specialized,
-    "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
-    "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }
 
 
