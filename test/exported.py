@@ -69,6 +69,7 @@ def fmu_motion(path: Path, robot, tau, kind: str, interval: float, stop: float, 
         fmi_type=kind,
         output=names,
         start_values=given,
+        record_events=False,
         **options,
     )
     return np.array([[row[name] for name in names] for row in found])

@@ -141,6 +141,76 @@ def test_model_exchange_moves_as_simulate_does(name, tmp_path):
     assert exchanged_error(robot, q0, v0, tau, tmp_path / "closed.fmu") <= 1e-6
 
 
+def exchanged(robot, path, seconds, tolerance, **start):
+    """Times, q (n, nq) and v (n, nv) of the model-exchange FMU by CVode, before and after each event."""
+    fmpy = pytest.importorskip("fmpy")
+    names = [fmu_name("q", x) for x in robot.q_names], [fmu_name("v", x) for x in robot.v_names]
+    found = fmpy.simulate_fmu(
+        str(path), stop_time=seconds, output_interval=1e-2, fmi_type="ModelExchange",
+        relative_tolerance=tolerance, output=[*names[0], *names[1]], start_values=start,
+    )  # fmt: skip
+    return found["time"], *(np.array([[row[x] for x in kind] for row in found]) for kind in names)
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+def test_model_exchange_stays_on_the_loops_and_keeps_its_energy(fmi, tmp_path):
+    """Ten seconds of a free four-bar: events move the states onto the loops, before they are open by 1e-8."""
+    robot = machines.four_bar()
+    export.fmu(robot, tmp_path / "closed.fmu", fmi, "model-exchange")
+    t, q, v = exchanged(robot, tmp_path / "closed.fmu", 10.0, 1e-11)
+    assert len(np.unique(t)) == 1001
+    assert len(t) > 1001  # there were events
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-8
+    speed = np.abs(v).max()
+    assert np.abs(np.einsum("nij,nj->ni", robot.loop_jacobian(q), v)).max() <= 1e-8 * speed
+    energy = np.array([robot.energy(*state)[:2] for state in zip(q, v, strict=True)])
+    total = energy.sum(axis=1)
+    assert np.abs(total - total[0]).max() <= 1e-7 * np.ptp(energy[:, 0])
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_a_coarse_solver_is_on_the_loops_after_each_event(tmp_path):
+    """States that its steps leave off them by micrometres; a state that is set is moved onto them too."""
+    robot = machines.four_bar()
+    export.fmu(robot, tmp_path / "closed.fmu", "3.0", "model-exchange")
+    q0 = {
+        fmu_name("q", name): x for name, x in zip(robot.q_names, machines.Q + [0.1, -0.05, 0.08], strict=True)
+    }
+    t, q, _ = exchanged(robot, tmp_path / "closed.fmu", 2.0, 1e-6, **q0)
+    last = np.r_[np.diff(t) > 0.0, True]
+    gap = np.abs(robot.loop_residual(q)).max(axis=1)
+    assert gap.max() > 1e-8
+    assert gap[last].max() <= 1e-9
+    # nearly the closest pose, W16 of the specification: masses are those of the way there
+    np.testing.assert_allclose(q[0], [-0.8357371465324, 0.344424685081, -1.5598613534155], atol=2e-2)
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_co_simulation_moves_states_that_are_set_onto_the_loops(tmp_path):
+    fmpy = pytest.importorskip("fmpy")
+    robot = machines.four_bar()
+    export.fmu(robot, tmp_path / "closed.fmu", "3.0", "co-simulation")
+    names = [fmu_name("q", name) for name in robot.q_names]
+    given = dict(zip(names, machines.Q + [0.1, -0.05, 0.08], strict=True))
+    found = fmpy.simulate_fmu(
+        str(tmp_path / "closed.fmu"), stop_time=0.1, step_size=1e-2, output=names, start_values=given
+    )  # fmt: skip
+    q = np.array([[row[name] for name in names] for row in found])
+    assert np.abs(robot.loop_residual(q)).max() <= 1e-10
+    np.testing.assert_allclose(q[0], machines.Q + [0.1, -0.05, 0.08], atol=0.3)
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_model_exchange_of_a_delta_goes_where_a_run_with_error_control_goes(tmp_path):
+    robot = flexdyn_ros.load("delta")
+    export.fmu(robot, tmp_path / "closed.fmu", "3.0", "model-exchange")
+    t, q, _ = exchanged(robot, tmp_path / "closed.fmu", 0.4, 1e-9)
+    run = flexdyn_ros.simulate(robot, 0.4, rtol=1e-10, sample=1e-2)
+    last = np.r_[np.diff(t) > 0.0, True]
+    np.testing.assert_allclose(q[last], run.q, atol=1e-6 * np.ptp(run.q, axis=0).max())
+
+
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 def test_an_fmu_starts_on_the_loops(tmp_path):
     fmpy = pytest.importorskip("fmpy")

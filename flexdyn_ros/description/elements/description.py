@@ -221,7 +221,7 @@ class RobotDescription:
             # those of all legs
             found = self.platform.legs[0].hydraulics
         else:
-            named = self.extras.get(room) or ()
+            named = self.extras.get(str(room), ())
             found = next((x for x in named if getattr(x, "name", None) == name), None)
         for word in rest:
             found = getattr(found, word, None) if word else found

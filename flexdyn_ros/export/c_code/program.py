@@ -12,7 +12,14 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, not_read, text_of
 from flexdyn_ros.export.files import c_name, chosen_names
-from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function, event_indicators
+from flexdyn_ros.export.tracing.equations import (
+    INNER,
+    VERBS,
+    Equations,
+    Function,
+    event_indicators,
+    projection,
+)
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
 from flexdyn_ros.robot.verbs import Robot
@@ -20,6 +27,7 @@ from flexdyn_ros.robot.verbs import Robot
 C_VERBS = (*VERBS, "step", *OIL_VERBS, "hydraulic_step")
 #: functions beside verbs, of an FMU
 _EVENTS = {"event_indicators": False, "oil_event_indicators": True}
+_PROJECTION = "project"
 #: functions that move their arguments on
 _STEPS = ("step", "hydraulic_step")
 SCALARS = ("double", "float")
@@ -56,7 +64,7 @@ def program(
     UnknownNameError.check("scalar", scalar, SCALARS)
     if verbs is DEFAULT_VERBS and robot.functions.is_constrained and robot.functions.prescribed.any():
         verbs = DEFAULT_VERBS[1:]
-    verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS))
+    verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS, _PROJECTION))
     equations, name = Equations(robot, parameters), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)
     texts: list[Text] = []
@@ -96,7 +104,7 @@ def program(
 def _function(equations: Equations, verb: str, frames: Sequence[str]) -> Function:
     if verb in _EVENTS:
         return event_indicators(equations, with_oil=_EVENTS[verb])
-    return equations.function(verb, frames)
+    return projection(equations) if verb == _PROJECTION else equations.function(verb, frames)
 
 
 def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:

@@ -137,6 +137,8 @@ class Calls(NamedTuple):
     step: str
     outputs: str
     indicators: str = "0"
+    #: moves states onto constraints; none by default
+    project: str = ""
 
 
 def robot_header(robot: Robot, made: Program, variables: Sequence[Variable], step: float, token: str) -> str:
@@ -181,6 +183,8 @@ def header_text(
             f"#define TAKE_STEP(q, v, z, tau, p, h, work) ({calls.step})",
             f"#define OUTPUTS(u, q, v, z, p, y, work) ({calls.outputs})",
             f"#define INDICATORS(q, v, z, tau, p, e, work) ({calls.indicators})",
+            f"#define CONSTRAINED {int(bool(calls.project))}",
+            f"#define PROJECT(q, v, p, q1, v1, work) ({calls.project or 0})",
             "",
             *tables,
             _table("double nominal_oil", [_NOMINAL[x.unit] for x in blocks["z"]]),
@@ -266,12 +270,14 @@ def _calls(made: Program) -> Calls:
     rates = f"{name}_forward_dynamics(q, v, tau, p, dv, work)"
     step, arguments = f"{name}_step(q, v, tau, p, h, work)", "q, v, tau"
     has_events = any(verb.endswith("event_indicators") for verb in made.functions)
+    project = f"{name}_project(q, v, p, q1, v1, work)" if "project" in made.functions else ""
     if _takes_both(made):
         return Calls(
             "find_rates(q, v, z, tau, p, dv, dz, work)",
             "take_step(q, v, z, tau, p, h, work)",
             _outputs(made),
             "find_indicators(q, v, z, tau, p, e, work)" if has_events else "0",
+            project,
         )
     if "hydraulic_step" in made.functions:
         rates = (
@@ -281,7 +287,7 @@ def _calls(made: Program) -> Calls:
         )
         step, arguments = f"{name}_hydraulic_step(q, v, z, tau, p, h, work)", "q, v, z, tau"
     indicators = f"{name}_event_indicators({arguments}, p, e, work)" if has_events else "0"
-    return Calls(rates, step, _outputs(made), indicators)
+    return Calls(rates, step, _outputs(made), indicators, project)
 
 
 def _outputs(made: Program) -> str:

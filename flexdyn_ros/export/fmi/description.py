@@ -197,7 +197,9 @@ def model_description(
     state = "FMUstate" if fmi == "2.0" else "FMUState"
     common = {"modelIdentifier": identifier, f"canGetAndSet{state}": "true", f"canSerialize{state}": "true"}
     if MODEL_EXCHANGE in kinds:
-        ET.SubElement(root, "ModelExchange", common)
+        # by default the steps of a solver are told to FMI 2.0 only
+        told = {} if fmi == "2.0" else {"needsCompletedIntegratorStep": "true"}
+        ET.SubElement(root, "ModelExchange", common | told)
     if CO_SIMULATION in kinds:
         ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
     _units(root, variables)

@@ -43,7 +43,8 @@ def fmu(
     Inputs are the actuators by their names [N m, N], held over a communication step; outputs are positions
     `q.NAME`, velocities `v.NAME`, poses of frames (`FRAME.x`, `FRAME.R[1,1]` ...), deflections of flexible
     links (`LINK.deflection.y`) and energies. Positions and velocities can be set before the start. In model
-    exchange stops of soft sections, wheels that lift and edges of valves are events. Names are structured:
+    exchange stops of soft sections, wheels that lift and edges of valves are events, and steps after which
+    loops are open ask for one, in which positions and velocities move onto the loops. Names are structured:
     what is base/x in the library is base.x, other characters are within quotes.
 
     Parameters
@@ -94,6 +95,8 @@ def fmu(
     verbs += ["cylinder_forces", "oil_rates", "hydraulic_step"] if cylinders else ["step"]
     if event_indicators(equations, with_oil=cylinders).results:
         verbs.append("oil_event_indicators" if cylinders else "event_indicators")
+    if robot.functions.is_constrained:
+        verbs.append("project")
     made = program(robot, verbs, parameters, frames=names, method=method, dt=step)
     variables = variables_of(equations, made, q0, v0)
     texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}

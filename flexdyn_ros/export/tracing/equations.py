@@ -377,6 +377,17 @@ def onto_constraints(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarra
     return np.concatenate([q, v])
 
 
+def projection(equations: Equations) -> Function:
+    """q1 (nq,) and v1 (nv,) on the constraints of the robot, from q and v near them."""
+    robot, graph, memory = equations.robot, Graph(), Memory()
+    p = equations.parameters.put(graph, memory)
+    q, v = graph.inputs("q", robot.nq), graph.inputs("v", robot.nv)
+    with memory.in_use():
+        found = onto_constraints(equations.motion, memory, q, v)
+    results = {"q1": found[: robot.nq], "v1": found[robot.nq :]}
+    return function_of("project", graph, (("q", robot.nq), ("v", robot.nv), *p), results)
+
+
 def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Kinetic, gravity and elastic energy (3,)."""
     work, out = memory.room(np.zeros(motion.work_size)), memory.room(np.zeros(3))

@@ -1,6 +1,7 @@
 /* The functions of FMI 2.0.4 (FMI is 2) or 3.0 (FMI is 3) over model.h. */
 #include "model.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -143,7 +144,6 @@ EXPORT void NAME(FreeInstance)(Component c)
         return OK;                            \
     }
 
-NOTHING(ExitInitializationMode)
 NOTHING(EnterEventMode)
 NOTHING(EnterContinuousTimeMode)
 NOTHING(Terminate)
@@ -204,10 +204,39 @@ EXPORT Status UNPACK(Component c, const Byte *bytes, size_t size, Saved *saved)
     return model_unpack(bytes, size, saved) == 0 ? OK : failed(c, "these bytes are no state of this model");
 }
 
+/* what states may be off the constraints after a step, relative to velocities */
+#define DRIFT 1e-9
+#define NOT_CLOSED "the loops cannot be closed from this state"
+
+/* moves states onto the constraints in event mode; those that were set may be far off */
+static Status update(Instance *self, Boolean *values_changed)
+{
+    double drift = 1.0;
+    int i;
+    for (i = 0; i < 20 && drift > 0.01 * DRIFT; i++) {
+        if (model_project(&self->model, 0.0, &drift) != 0) {
+            return failed(self, NOT_CLOSED);
+        }
+        *values_changed = *values_changed || drift > 0.0;
+    }
+    return drift > DRIFT ? failed(self, NOT_CLOSED) : OK;
+}
+
+EXPORT Status NAME(ExitInitializationMode)(Component c)
+{
+    Boolean moved = 0;
+    return update(c, &moved);
+}
+
 EXPORT Status NAME(CompletedIntegratorStep)(Component c, Boolean no_set, Boolean *enter_event_mode, Boolean *terminate)
 {
-    (void)c, (void)no_set;
-    *enter_event_mode = *terminate = 0;
+    double drift;
+    (void)no_set;
+    *terminate = 0;
+    if (model_project(&((Instance *)c)->model, INFINITY, &drift) != 0) {
+        return failed(c, NOT_CLOSED);
+    }
+    *enter_event_mode = drift > DRIFT;
     return OK;
 }
 
@@ -317,9 +346,8 @@ EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference *unknown
 
 EXPORT Status fmi2NewDiscreteStates(Component c, EventInfo *info)
 {
-    (void)c;
     memset(info, 0, sizeof *info);
-    return OK;
+    return update(c, &info->values_changed);
 }
 
 NONE(SetRealInputDerivatives, (Component c, const Reference *r, size_t n, const int *orders, const double *x),
@@ -500,10 +528,9 @@ NONE(GetOutputDerivatives, (Component c, const Reference *r, size_t n, const int
 EXPORT Status fmi3UpdateDiscreteStates(Component c, bool *needed, bool *terminate, bool *nominals_changed,
                                        bool *values_changed, bool *next_event_defined, double *next_event)
 {
-    (void)c;
     *needed = *terminate = *nominals_changed = *values_changed = *next_event_defined = false;
     *next_event = 0.0;
-    return OK;
+    return update(c, values_changed);
 }
 
 EXPORT Status fmi3GetNumberOfEventIndicators(Component c, size_t *n)

@@ -190,6 +190,36 @@ int model_advance(Model *model, double seconds)
     return 0;
 }
 
+int model_project(Model *model, double allowed, double *drift)
+{
+    double near[ROOM(NQ)], q[ROOM(NQ)], v[ROOM(NV)], fastest = 1.0;
+    int i;
+    *drift = 0.0;
+    if (!CONSTRAINED) {
+        return 0;
+    }
+    memcpy(near, model->now.q, NQ * sizeof(double));
+    normalize(near);
+    if (PROJECT(near, model->now.v, PARAMETERS(model), q, v, model->work) != 0) {
+        return 1;
+    }
+    for (i = 0; i < NV; i++) {
+        fastest = fmax(fastest, fabs(v[i]));
+    }
+    for (i = 0; i < NQ; i++) {
+        *drift = fmax(*drift, fabs(q[i] - model->now.q[i]));
+    }
+    for (i = 0; i < NV; i++) {
+        *drift = fmax(*drift, fabs(v[i] - model->now.v[i]) / fastest);
+    }
+    if (*drift > allowed) {
+        memcpy(model->now.q, q, NQ * sizeof(double));
+        memcpy(model->now.v, v, NV * sizeof(double));
+        model->stale = 1;
+    }
+    return 0;
+}
+
 int model_set_states(Model *model, const double *states, size_t n)
 {
     if (n != STATES) {

@@ -56,6 +56,10 @@ int model_indicators(Model *model, double *indicators, size_t n);
    good one */
 int model_advance(Model *model, double seconds);
 
+/* move positions and velocities onto the constraints; drift: by how much. Kept only if it is more than what is allowed.
+   Not 0 if that is not possible */
+int model_project(Model *model, double allowed, double *drift);
+
 /* positions, velocities and oil as one array of STATES; not 0 for another length */
 int model_set_states(Model *model, const double *states, size_t n);
 int model_get_states(const Model *model, double *states, size_t n);
