@@ -73,9 +73,15 @@ class ActuatorSpace:
     def inertia(self, q: np.ndarray) -> np.ndarray:
         """(S' W S)^+ (nu, nu) at q: what actuators feel; zero where there is none."""
         robot, S = self.robot, self.robot.actuation_matrix(q)[:, self.at]
+        if robot.functions.is_constrained:
+            felt = S.T @ robot.functions.inverse_inertia(q) @ S
+            inertia = np.linalg.pinv(felt, rcond=_CUT, hermitian=True)
+        else:
+            inertia = np.linalg.inv(S.T @ np.linalg.solve(robot.mass_matrix(q), S))
+        if self.at.size == robot.nu:
+            return np.asarray(inertia)
         found = np.zeros((robot.nu, robot.nu))
-        mobility = S.T @ robot.functions.inverse_inertia(q) @ S
-        found[np.ix_(self.at, self.at)] = np.linalg.pinv(mobility, rcond=_CUT, hermitian=True)
+        found[np.ix_(self.at, self.at)] = inertia
         return found
 
     def efforts(self, q: np.ndarray, v: np.ndarray, x_dd: np.ndarray) -> np.ndarray:

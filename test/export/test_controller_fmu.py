@@ -1,5 +1,6 @@
 """A controller as an FMU of its own, in co-simulation with the FMU of an arm."""
 
+import machines
 import numpy as np
 import pytest
 from exported import COMPILERS, fmu_name
@@ -94,6 +95,30 @@ def test_gains_and_targets_are_set_by_name(tmp_path):
     law = control.computed_torque(robot, lambda t: (q_d, v_d, a_d), w)
     assert unit[list(robot.effort_names)] == pytest.approx(law(0.0, q, v), rel=1e-12)
     unit.close()
+
+
+def test_a_crank_is_led_by_an_fmu_as_by_the_law(tmp_path):
+    """Two FMUs beside `simulate`; the target of passive joints is nowhere near the loops."""
+    robot, target = machines.four_bar(), machines.Q + [0.3, 1.0, 2.0]
+    path = export.controller_fmu(robot, tmp_path / "law.fmu", frequency=6.0, target=target)
+    assert validate_fmu(str(path)) == []
+    units = Unit(export.fmu(robot, tmp_path / "bars.fmu")), Unit(path)
+    arm, controller = units
+    measured = tuple(f"{signal}.{name}" for signal in "qv" for name in robot.v_names)
+    for k in range(250):
+        controller[measured] = arm[measured]
+        arm[["crank_joint"]] = controller[["crank_joint"]]
+        arm.step(2e-3 * k, 2e-3)
+    law = control.computed_torque(robot, target, 6.0)
+    run = flexdyn_ros.simulate(robot, 0.5, control=law, dt=1e-3, sample=2e-3)
+    assert np.ptp(run.q[:, 0]) > 0.1
+    np.testing.assert_allclose(arm[measured[:3]], run.q[-1], atol=1e-9)
+    for unit in units:
+        unit.close()
+    with pytest.raises(UnsupportedError, match=r"\('close'\): an FMU of pd, or of more"):
+        export.controller_fmu(robot, path, "pd", stiffness=1.0, damping=1.0)
+    with pytest.raises(UnsupportedError, match="cannot be controlled so"):
+        export.controller_fmu(flexdyn_ros.load("excavator"), path, frequency=1.0)
 
 
 def test_refusals(tmp_path):

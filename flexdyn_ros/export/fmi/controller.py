@@ -70,7 +70,8 @@ def controller_fmu(
     Parameters
     ----------
     robot : Robot
-        One whose coordinates all have an actuator.
+        One whose coordinates all have an actuator; or by computed_torque a closed mechanism whose actuators
+        are joints, no more than its motions. Its inputs are those of all joints, passive ones only measured.
     path : path of the file
     law : {"computed_torque", "pd"}
         `flexdyn_ros.control.computed_torque`, or `flexdyn_ros.control.pd` with gravity compensation.
@@ -98,7 +99,7 @@ def controller_fmu(
     """
     platforms = chosen_platforms(fmi, platforms)
     UnknownNameError.check("law", law, tuple(_GAINS))
-    _check_actuators(robot)
+    _check_actuators(robot, law)
     if not (np.isfinite(period) and period > 0.0):
         raise StateError(f"period is {period}, expected a positive number of seconds")
     values = {
@@ -125,9 +126,11 @@ def controller_fmu(
     return unit.write(Path(path), platforms, _groups(robot))
 
 
-def _check_actuators(robot: Robot) -> None:
-    robot.functions.refuse("an FMU of a controller")
-    free = [c.name for c in robot.coordinates if not c.actuated]
+def _check_actuators(robot: Robot, law: str) -> None:
+    closed = robot.functions.is_constrained
+    if closed and (law != "computed_torque" or not 0 < len(robot.actuators) <= robot.mobility):
+        robot.functions.refuse("an FMU of pd, or of more actuators than motions,")
+    free = [c.name for c in robot.coordinates if not (c.actuated or closed)]
     if free or robot.nq != robot.nv or not robot.motion or not robot.motion.drives_coordinates:
         without = f"{free[0]!r} has" if free else "coordinates have"
         raise UnsupportedError(
@@ -147,16 +150,18 @@ def _traced(robot: Robot, law: _Law) -> Function:
     equations, graph, memory, n = Equations(robot), Graph(), Memory(), robot.nv
     u, p = graph.inputs("u", len(_SIGNALS) * n), graph.inputs("p", 2 * n, constant=True)
     q, v, q_d, v_d, a_d = u.reshape(len(_SIGNALS), n)
+    closed = robot.functions.is_constrained
     with memory.in_use():
         if law.name == "computed_torque":
             a = asked_acceleration(p[:n], p[n:], q_d - q, v_d - v, a_d)
-            tau = equations.efforts(memory, q, v, a)
+            tau = (equations.leading_efforts if closed else equations.efforts)(memory, q, v, a)
         else:
             still = memory.room(np.zeros(n))
             tau = pulling_effort(p[:n], p[n:], q_d - q, v_d - v) + equations.efforts(
                 memory, q_d, still, still
             )
-    return function_of(law.name, graph, (("u", u.size), ("p", p.size)), {"tau": tau})
+    driven = [robot.effort_names.index(name) for name in robot.actuators]
+    return function_of(law.name, graph, (("u", u.size), ("p", p.size)), {"tau": tau[driven]})
 
 
 def _variables(robot: Robot, law: _Law, target: np.ndarray) -> list[Variable]:
@@ -165,7 +170,7 @@ def _variables(robot: Robot, law: _Law, target: np.ndarray) -> list[Variable]:
     units = [of_q, of_v, of_q, of_v, [f"{unit}2" for unit in of_v]]
     found = [Variable("time", "time", "s", "time")]
     for (signal, (_, meaning)), unit in zip(_SIGNALS.items(), units, strict=True):
-        start = target if signal == "target" else np.zeros(robot.nv)
+        start = {"target": target, "q": robot.neutral()}.get(signal, np.zeros(robot.nv))
         found += [
             Variable(structured(signal, name), "u", unit[i], meaning.format(name), float(start[i]))
             for i, name in enumerate(robot.v_names)
@@ -178,13 +183,14 @@ def _variables(robot: Robot, law: _Law, target: np.ndarray) -> list[Variable]:
     return found + [
         Variable(structured(name), "y", unit, f"effort of {name}")
         for name, unit in zip(robot.effort_names, of_tau, strict=True)
+        if name in robot.actuators
     ]
 
 
 def _groups(robot: Robot) -> dict[str, dict[str, str]]:
     """Terminals like those of the robot's FMU: their members may be connected by name."""
     return {
-        structured(name): {"effort": structured(name)}
+        structured(name): ({"effort": structured(name)} if name in robot.actuators else {})
         | {member: structured(signal, name) for signal, (member, _) in _SIGNALS.items()}
         for name in robot.effort_names
     }

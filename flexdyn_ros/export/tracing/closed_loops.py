@@ -63,6 +63,19 @@ def closed_efforts(
     return _where_made(M @ (wanted - accelerations(C @ x)), b, tau)
 
 
+def led_efforts(robot: Robot, accelerations: Accelerations, B: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Efforts (nu,) with which the coordinates of actuators, no more than motions, accelerate as in a (nv,):
+    C' Mc(C) u = a_C - C' a(0), C the columns of the actuators in B (nv, nu)."""
+    chosen = chosen_actuators(robot, "all")
+    C, still = B[:, chosen], accelerations(objects([0.0] * robot.nv))
+    F = _factor(np.stack([C.T @ (accelerations(column) - still) for column in C.T], axis=1))
+    u = a[chosen] - C.T @ still
+    cholesky_solve(F, len(u), u)
+    tau = objects([0.0] * robot.nu)
+    tau[chosen] = u
+    return tau
+
+
 def _where_made(left: np.ndarray, b: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """tau, or NaN where forces are left that nothing makes."""
     fits = less(_largest(left), POSSIBLE * _largest(b) + 1e-300)

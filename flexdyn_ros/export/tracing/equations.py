@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
-from flexdyn_ros.export.tracing.closed_loops import closed_efforts
+from flexdyn_ros.export.tracing.closed_loops import Accelerations, closed_efforts, led_efforts
 from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
@@ -267,17 +267,29 @@ class Equations:
     def efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) of a motion, within a memory that is in use."""
         robot, q, v, a = self.robot, memory.room(q), memory.room(v), memory.room(a)
-        tau = self._inverse(memory, q, v, a)
+        tau, nv = self._inverse(memory, q, v, a), robot.nv
         if not robot.functions.is_constrained:
             return tau
-        still, nv, nu = memory.room(np.zeros(robot.nv)), robot.nv, robot.nu
+        found, B = self._responses(memory, q, v)
+        still = memory.room(np.zeros(nv))
+        M = self._called(memory, "mass", nv**2, q, still).reshape(nv, nv)
+        return closed_efforts(robot, found, B, M, tau[:nv])
+
+    def leading_efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Efforts (nu,) with which actuated coordinates accelerate as in a (nv,), all others as they may."""
+        q, v = memory.room(q), memory.room(v)
+        found, B = self._responses(memory, q, v)
+        return led_efforts(self.robot, found, B, a)
+
+    def _responses(self, memory: Memory, q: np.ndarray, v: np.ndarray) -> tuple[Accelerations, np.ndarray]:
+        """Forces (nv,) -> constrained accelerations (nv,), and the columns B (nv, nu) of efforts."""
+        robot, nu = self.robot, self.robot.nu
+        still = memory.room(np.zeros(robot.nv))
 
         def found(force: np.ndarray) -> np.ndarray:
             return accelerations(self.motion, memory, q, v, force, np.zeros(nu), 0.0, still)
 
-        B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(nu)], axis=1)
-        M = self._called(memory, "mass", nv**2, q, still).reshape(nv, nv)
-        return closed_efforts(robot, found, B, M, tau[:nv])
+        return found, np.stack([exerted(robot, memory, q, unit) for unit in np.eye(nu)], axis=1)
 
     def _inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         robot = self.robot
