@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.control.actuator_space import ActuatorSpace
-from flexdyn_ros.errors import ConvergenceError
+from flexdyn_ros.errors import ConvergenceError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 
 #: iterations of the chord method before Newton's takes over, and the deflection it aims at [rad, m]
@@ -38,8 +38,10 @@ class StaticShape:
             moved[c.q_index] += 1.0
             columns[c.v_index] = robot.bias_terms(moved, self._rest).elastic - elastic
         soft = [c for c in free if columns[c.v_index][c.v_index] > 0.0]
-        self._closes = robot.functions.is_constrained
-        if soft and robot.nu != robot.nv:
+        self._by = None if robot.nu == robot.nv else "all"
+        #: lengths of cylinders, or loops, hold the robot in its shape, not the joints
+        self._is_held_otherwise = robot.functions.is_constrained or self._by is not None
+        if soft and self._by and robot.functions.is_constrained:
             robot.functions.refuse("the shape at rest of links that bend, on cylinders,")
         self.v = np.array([c.v_index for c in soft], dtype=np.int64)
         self.q = np.array([c.q_index for c in soft], dtype=np.int64)
@@ -47,7 +49,6 @@ class StaticShape:
         stiffness = np.array([[columns[j][i] for j in self.v] for i in self.v]).reshape(len(soft), len(soft))
         self._flexibility = np.linalg.inv(stiffness) if soft else stiffness
         self._last, self._space = q[self.q], ActuatorSpace(robot)
-        self._by = None if robot.nu == robot.nv else "all"
 
     @property
     def is_rigid(self) -> bool:
@@ -57,7 +58,8 @@ class StaticShape:
     def __call__(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Configuration (nq,) at rest and efforts (nu,) there [N m, N].
 
-        Elastic coordinates of the q given are not looked at, with closed loops all that have no actuator.
+        Elastic coordinates of the q given are not looked at, with closed loops all that have no actuator;
+        with cylinders they count for their lengths.
 
         Raises
         ------
@@ -68,9 +70,10 @@ class StaticShape:
         if self.is_rigid:
             q = self._space.closed(q)
             return q, inverse_dynamics(q, rest, rest, actuators=self._by)
-        q = q.copy()
-        q[self.q] = self._last
-        if self._closes:
+        if not self._by:
+            q = q.copy()
+            q[self.q] = self._last
+        if self._is_held_otherwise:
             found = self.robot.static_equilibrium(self._space.closed(q), hold=self.robot.actuators)
             self._last = found.q[self.q]
             return found.q, found.tau
@@ -99,8 +102,11 @@ class StaticShape:
         if self.is_rigid:
             return q
         robot = self.robot
-        if self._closes:
-            robot.functions.refuse("compensation of deflections at a tip")
+        if self._is_held_otherwise:
+            raise UnsupportedError(
+                f"robot '{robot.name}': deflections at a tip are compensated by joints alone, expected "
+                "no loops and no cylinders"
+            )
         joints = [c for c in robot.coordinates if c.actuated and c.q_index >= 0]
         v, at = [c.v_index for c in joints], [c.q_index for c in joints]
         straight = q.copy()

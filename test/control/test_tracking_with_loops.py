@@ -10,6 +10,7 @@ import pytest
 from multibody.test_delta import motor_angles
 
 import flexdyn_ros
+from flexdyn_ros import control
 from flexdyn_ros.control import FeedForward, actuator_motion, computed_torque, pd
 
 #: of central differences of sixth order, for derivatives of closed forms
@@ -191,3 +192,18 @@ def test_a_beam_in_a_loop_is_held_in_its_bent_shape():
     np.testing.assert_allclose(tau, np.where(np.arange(robot.nv) == 0, found.tau, 0.0), atol=1e-9)
     assert abs(tau[0]) > 1.0
     assert np.abs(robot.forward_dynamics(found.q, rest, tau)).max() <= 1e-7
+
+
+def test_a_boom_that_bends_is_held_by_its_cylinders():
+    """Without loops: the efforts of static equilibrium at the lengths of the target."""
+    robot = flexdyn_ros.load("boom")
+    q, rest = robot.neutral(), np.zeros(robot.nv)
+    tau = pd(robot, q, 0.0, 0.0)(0.0, q, rest)
+    shape = control.StaticShape(robot)
+    bent, held = shape(q)
+    np.testing.assert_allclose(shape(q)[0], bent, atol=1e-9)
+    assert np.abs(bent - q).max() > 1e-6
+    np.testing.assert_allclose(*(robot.cylinder_states(x, rest).length for x in (q, bent)), rtol=1e-12)
+    assert np.abs(tau[robot.nv :]).max() > 1e3
+    np.testing.assert_allclose(tau, held, atol=1e-6)
+    assert np.abs(robot.forward_dynamics(bent, rest, tau)).max() <= 1e-6
