@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexdyn_ros.control.actuator_space import ActuatorSpace
 from flexdyn_ros.control.reference import reference_of
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.robot.analysis.sampled_feedback import gains
@@ -36,10 +37,9 @@ def pd(
     Parameters
     ----------
     robot : Robot
-        One whose efforts are its coordinates' (nu = nv).
     target : (nq,) array, or callable t -> q, (q, v) or (q, v, a)
-    stiffness, damping : (nv,) arrays or one number for all
-        P [N m/rad, N/m], D [N m s/rad, N s/m].
+    stiffness, damping : (nu,) arrays or one number for all
+        P [N m/rad, N/m], D [N m s/rad, N s/m], of cylinders for their lengths.
     gravity : bool
         Add the efforts that hold the target against gravity and springs.
     tip : str, optional
@@ -48,7 +48,7 @@ def pd(
 
     Returns
     -------
-    law : callable (t, q, v) -> (nv,) array
+    law : callable (t, q, v) -> (nu,) array
         Zero on coordinates that have no actuator.
 
     Raises
@@ -60,9 +60,9 @@ def pd(
     ConvergenceError
         By the law, where the loops do not close with the actuators at q_d.
     """
-    P, D = gains(robot, stiffness, "stiffness"), gains(robot, damping, "damping")
-    reference = reference_of(robot, target)
-    actuated = np.array([c.actuated for c in robot.coordinates], dtype=bool)
+    P, D = gains(robot, stiffness, "stiffness", robot.nu), gains(robot, damping, "damping", robot.nu)
+    reference, space = reference_of(robot, target), ActuatorSpace(robot)
+    actuated = np.isin(np.arange(robot.nu), space.at)
     shape = StaticShape(robot)
     if tip is not None:
         robot.frames(robot.neutral(), tip)
@@ -71,7 +71,7 @@ def pd(
         q_d, v_d, _ = reference(t)
         if tip is not None:
             q_d = shape.aimed(q_d, tip)
-        tau = pulling_effort(P, D, robot.difference(q, q_d), v_d - v)
+        tau = pulling_effort(P, D, space.error(q, q_d), space.rates(q_d, v_d) - space.rates(q, v))
         if gravity:
             tau += shape(q_d)[1]
         return np.where(actuated, tau, 0.0)
@@ -91,20 +91,21 @@ def computed_torque(
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = ID(q, v, a_d + w^2 (q_d - q) + 2 zeta w (v_d - v)) (Luh, Walker & Paul 1980).
 
-    With the exact model every coordinate's error obeys e'' + 2 zeta w e' + w^2 e = 0; with closed loops that
-    of every actuated one, others follow from the loops, and their targets are not looked at.
+    With the exact model every coordinate's error obeys e'' + 2 zeta w e' + w^2 e = 0; with closed loops and
+    cylinders that of every actuator, lengths included. Others follow, and their targets count only for the
+    lengths and rates of cylinders that they imply.
 
     Parameters
     ----------
     robot : Robot
-        The model; may differ from the robot that is controlled. nu = nv.
+        The model; may differ from the robot that is controlled.
     target : (nq,) array, or callable t -> q, (q, v) or (q, v, a)
-    frequency, damping_ratio : (nv,) arrays or one number for all
+    frequency, damping_ratio : (nu,) arrays or one number for all
         w [rad/s], zeta [-].
 
     Returns
     -------
-    law : callable (t, q, v) -> (nv,) array
+    law : callable (t, q, v) -> (nu,) array
         Coordinates without an actuator are left free, and their effort is zero.
 
     Raises
@@ -112,19 +113,21 @@ def computed_torque(
     DimensionError
         For arrays of the wrong length.
     """
-    driven, closed = [c.name for c in robot.coordinates if c.actuated], robot.functions.is_constrained
-    if closed and (robot.nu != robot.nv or len(driven) > robot.mobility):
-        robot.functions.refuse("computed_torque by cylinders, or by more actuators than motions,")
-    w, zeta = gains(robot, frequency, "frequency"), gains(robot, damping_ratio, "damping_ratio")
-    reference = reference_of(robot, target)
+    w, zeta = (
+        gains(robot, frequency, "frequency", robot.nu),
+        gains(robot, damping_ratio, "damping_ratio", robot.nu),
+    )
+    reference, space = reference_of(robot, target), ActuatorSpace(robot)
+    by_actuators = robot.functions.is_constrained or robot.nu != robot.nv
     unactuated = "given" if all(c.actuated for c in robot.coordinates) else "free"
 
     def law(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         q_d, v_d, a_d = reference(t)
+        if by_actuators:
+            rate = space.rates(q_d, v_d) - space.rates(q, v)
+            a_d = space.accelerations(q_d, v_d, a_d)
+            return space.efforts(q, v, asked_acceleration(w, zeta, space.error(q, q_d), rate, a_d))
         a = asked_acceleration(w, zeta, robot.difference(q, q_d), v_d - v, a_d)
-        if closed:
-            asked = {name: a[robot.index(name)] for name in driven}
-            return robot.inverse_dynamics(q, v, robot.forward_dynamics(q, v, prescribed=asked))
         return robot.inverse_dynamics(q, v, a, unactuated=unactuated)
 
     return law

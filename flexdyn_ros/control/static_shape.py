@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.control.actuator_space import ActuatorSpace
 from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.robot.verbs import Robot
 
@@ -37,14 +38,16 @@ class StaticShape:
             moved[c.q_index] += 1.0
             columns[c.v_index] = robot.bias_terms(moved, self._rest).elastic - elastic
         soft = [c for c in free if columns[c.v_index][c.v_index] > 0.0]
-        if robot.functions.is_constrained and (soft or robot.nu != robot.nv):
-            robot.functions.refuse("the shape at rest of links that bend, or on cylinders,")
+        self._closes = robot.functions.is_constrained
+        if soft and robot.nu != robot.nv:
+            robot.functions.refuse("the shape at rest of links that bend, on cylinders,")
         self.v = np.array([c.v_index for c in soft], dtype=np.int64)
         self.q = np.array([c.q_index for c in soft], dtype=np.int64)
         self._held = tuple(c.name for c in robot.coordinates if c.v_index not in set(self.v.tolist()))
         stiffness = np.array([[columns[j][i] for j in self.v] for i in self.v]).reshape(len(soft), len(soft))
         self._flexibility = np.linalg.inv(stiffness) if soft else stiffness
-        self._last, self._near = q[self.q], q
+        self._last, self._space = q[self.q], ActuatorSpace(robot)
+        self._by = None if robot.nu == robot.nv else "all"
 
     @property
     def is_rigid(self) -> bool:
@@ -52,7 +55,7 @@ class StaticShape:
         return not len(self.q)
 
     def __call__(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration (nq,) at rest and efforts (nv,) there [N m, N].
+        """Configuration (nq,) at rest and efforts (nu,) there [N m, N].
 
         Elastic coordinates of the q given are not looked at, with closed loops all that have no actuator.
 
@@ -63,10 +66,14 @@ class StaticShape:
         """
         inverse_dynamics, rest = self.robot.inverse_dynamics, self._rest
         if self.is_rigid:
-            q = self._closed(q)
-            return q, inverse_dynamics(q, rest, rest)
+            q = self._space.closed(q)
+            return q, inverse_dynamics(q, rest, rest, actuators=self._by)
         q = q.copy()
         q[self.q] = self._last
+        if self._closes:
+            found = self.robot.static_equilibrium(self._space.closed(q), hold=self.robot.actuators)
+            self._last = found.q[self.q]
+            return found.q, found.tau
         for _ in range(MOST_ITERATIONS):
             tau = inverse_dynamics(q, rest, rest)
             step = self._flexibility @ tau[self.v]
@@ -82,19 +89,6 @@ class StaticShape:
         tau[self.v] = 0.0
         return q, tau
 
-    def _closed(self, q: np.ndarray) -> np.ndarray:
-        """q (nq,) with the joints without an actuator moved onto the loops, from where the last call left
-        them."""
-        if not self.robot.functions.is_constrained:
-            return q
-        near, driven = self._near.copy(), [c for c in self.robot.coordinates if c.actuated]
-        at = [c.q_index for c in driven]
-        near[at] = q[at]
-        # more actuators than motions: the nearest pose, since all of them can seldom be where they should
-        held = [c.name for c in driven] if len(driven) <= self.robot.mobility else []
-        self._near = self.robot.functions.closed(near, held)
-        return self._near.copy()
-
     def aimed(self, q: np.ndarray, frame: str) -> np.ndarray:
         """q (nq,) with the actuated joints moved least, so that the origin of `frame`, the robot being at
         rest, is where it would be without deflection.
@@ -105,6 +99,8 @@ class StaticShape:
         if self.is_rigid:
             return q
         robot = self.robot
+        if self._closes:
+            robot.functions.refuse("compensation of deflections at a tip")
         joints = [c for c in robot.coordinates if c.actuated and c.q_index >= 0]
         v, at = [c.v_index for c in joints], [c.q_index for c in joints]
         straight = q.copy()

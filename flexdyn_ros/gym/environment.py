@@ -6,9 +6,13 @@ from typing import final
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError, needs
-from flexdyn_ros.gym.tasks import TASKS, Task
+from flexdyn_ros.errors import ConvergenceError, UnknownNameError, needs
+from flexdyn_ros.gym.tasks import TASKS, Start, Task
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+#: starts that are drawn until one of a closed mechanism can be assembled
+DRAWS = 50
 
 
 def advanced(
@@ -34,6 +38,40 @@ def advanced(
         q = moved(q, (v + 2.0 * v2 + 2.0 * v3 + v4) / 6.0, dt)
         v = v + dt / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
     return q, v
+
+
+def advanced_on_loops(
+    stepper: Stepper, q: np.ndarray, v: np.ndarray, tau: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`advanced` of a closed mechanism, row by row with compiled steps that stay on its loops. NaN where a
+    step is not possible."""
+    ends = np.full_like(q, np.nan), np.full_like(v, np.nan)
+    for i in np.flatnonzero(np.isfinite(v).all(axis=1)):
+        stepper.set_state(q[i], v[i], 0.0)
+        if not stepper.advance(steps, tau[i]):
+            ends[0][i], ends[1][i] = stepper.q, stepper.v
+    return ends
+
+
+def started(task: Task, rng: np.random.Generator) -> Start:
+    """A start of a task; of closed mechanisms assembled, with actuated coordinates where the task has them.
+    Starts at which loops do not close are drawn again.
+
+    Raises
+    ------
+    ConvergenceError
+        If none of many starts can be assembled.
+    """
+    functions = task.robot.functions
+    held = [c.name for c in functions.coordinates if c.actuated]
+    for left in reversed(range(DRAWS)):
+        q, v, goal = task.start(rng)
+        try:
+            return Start(*functions.project(functions.closed(q, held), v), goal)
+        except ConvergenceError:
+            if not left:
+                raise
+    raise AssertionError
 
 
 with needs("gymnasium", "gym"):
@@ -63,7 +101,7 @@ class Environment(gymnasium.Env):
     ) -> tuple[np.ndarray, dict[str, object]]:
         """The observation at a random start, and what else is known of it: the goal."""
         super().reset(seed=seed)
-        self._q, self._v, self._goal = (part[None] for part in self.task.start(self.np_random))
+        self._q, self._v, self._goal = (part[None] for part in started(self.task, self.np_random))
         self._count = 0
         return _seen(self.task, self._q, self._v, self._goal)[0], {"goal": self._goal[0].copy()}
 
@@ -105,7 +143,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
             first = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
             given = [None] * self.num_envs if first is None else first
             self._rngs = [gymnasium.utils.seeding.np_random(s)[0] for s in given]
-        starts = [self.task.start(rng) for rng in self._rngs]
+        starts = [started(self.task, rng) for rng in self._rngs]
         self._q, self._v, self._goal = (np.stack(parts) for parts in zip(*starts, strict=True))
         self._counts[:], self._ended[:] = 0, False
         return _seen(self.task, self._q, self._v, self._goal), {"goal": self._goal.copy()}
@@ -119,7 +157,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
         self._counts += 1
         anew = np.flatnonzero(self._ended)
         for i in anew:
-            self._q[i], self._v[i], self._goal[i] = self.task.start(self._rngs[i])
+            self._q[i], self._v[i], self._goal[i] = started(self.task, self._rngs[i])
         self._counts[anew], reward[anew], lost[anew] = 0, 0.0, False
         if anew.size:
             seen[anew] = _seen(self.task, self._q[anew], self._v[anew], self._goal[anew])
@@ -140,7 +178,6 @@ def batch_of(task: str, num_envs: int = 1, **options: object) -> BatchEnvironmen
 
 def _task_of(task: Task | str) -> Task:
     if isinstance(task, Task):
-        task.robot.functions.refuse("gym")
         return task
     if task not in TASKS:
         raise UnknownNameError("task", task, TASKS)
@@ -162,5 +199,8 @@ def _moved(
     """States after an action, observations, rewards, and which are lost."""
     action = np.clip(action, -1.0, 1.0)
     tau = task.efforts(action) + task.disturbance(goal)
-    q, v = advanced(task.robot, q, v, tau, task.dt, task.steps)
+    if task.robot.functions.is_constrained:
+        q, v = advanced_on_loops(task.stepper, q, v, tau, task.steps)
+    else:
+        q, v = advanced(task.robot, q, v, tau, task.dt, task.steps)
     return q, v, _seen(task, q, v, goal), task.reward(q, v, goal, action), task.lost(q, v, goal)

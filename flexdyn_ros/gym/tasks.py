@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 
 class Start(NamedTuple):
@@ -42,9 +43,14 @@ class Task(ABC):
     sees: int
     acts: int
 
+    @cached_property
+    def stepper(self) -> Stepper:
+        """Compiled steps of one robot: those that closed mechanisms make."""
+        return Stepper(self.robot, self.dt, "rk4")
+
     @abstractmethod
     def start(self, rng: np.random.Generator) -> Start:
-        """A random start."""
+        """A random start. That of a closed mechanism is assembled; coordinates without an actuator follow."""
 
     @abstractmethod
     def efforts(self, action: np.ndarray) -> np.ndarray:

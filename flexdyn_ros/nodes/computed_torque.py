@@ -29,6 +29,8 @@ class ServiceLaw(Law):
     and leaves them free to accelerate.
     """
 
+    takes_loops = True
+
     def __init__(self, node: Node, robot: Robot, joints: tuple[str, ...], settings: Any) -> None:
         self._node, self._robot, self._settings = node, robot, settings
         self.gains = Gains(node, robot, joints, settings, of_inertia=False)

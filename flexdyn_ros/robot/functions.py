@@ -218,7 +218,7 @@ class FamilyFunctions(ABC):
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
         """The q (nq,) nearest to a pose that meets what constrains the robot, coordinates of those names
-        held; ConvergenceError where there is none."""
+        held, if they are not more than its motions; ConvergenceError where there is none."""
         return q
 
     def inverse_inertia(self, q: np.ndarray) -> np.ndarray:

@@ -170,7 +170,6 @@ class Bench:
             source = edited(self._text(), urdf) if urdf else study.robot
             told = {path: _lists(value) for path, value in options.items()}
             robot = load(source, config=study.config or None, options={**study.options, **told} or None)
-            robot.functions.refuse("a study")
             self._robots[key] = robot
             if len(self._robots) > KEPT_ROBOTS:
                 self._robots.popitem(last=False)

@@ -113,3 +113,18 @@ def test_errors_of_actuated_coordinates_obey_what_is_asked(name):
         a = robot.forward_dynamics(q, v, tau)
         asked = w * w * robot.difference(q, target) - 1.4 * w * v
         np.testing.assert_allclose(a[driven], asked[driven], atol=1e-8 * np.abs(asked).max())
+
+
+@pytest.mark.parametrize("name", ["four_bar", "delta"])
+def test_accelerations_of_actuated_coordinates_alone_tell_efforts(name):
+    """unactuated="free", in a batch: those are met, what is said of others is not looked at."""
+    robot = four_bar() if name == "four_bar" else flexdyn_ros.load(name)
+    driven = [c.v_index for c in robot.coordinates if c.actuated]
+    rng, near = np.random.default_rng(5), robot.neutral()
+    starts = rng.uniform(-0.05, 0.05, (4, robot.nv))
+    states = [robot.project(robot.integrate(near, x, 1.0), rng.uniform(-1.0, 1.0, robot.nv)) for x in starts]
+    q, v = map(np.array, zip(*states, strict=True))
+    a = rng.uniform(-5.0, 5.0, v.shape)
+    tau = robot.inverse_dynamics(q, v, a, unactuated="free")
+    assert np.abs(np.delete(tau, driven, axis=1)).max() == 0.0
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, tau)[:, driven], a[:, driven], atol=1e-8)

@@ -7,7 +7,7 @@ import pytest
 from machines import four_bar, four_bar_urdf
 
 import flexdyn_ros
-from flexdyn_ros import control, export, identification
+from flexdyn_ros import control, export
 from flexdyn_ros.derivation.derive import derive
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
@@ -33,16 +33,10 @@ CLOSED = {
     "inverse_dynamics", "inverse_dynamics_derivatives", "joint_reactions", "linearize", "loads", "modes",
     "neutral", "random", "static_equilibrium",
 }  # fmt: skip
-_STATE = (machines.Q, np.zeros(3))
 USES = {
-    "inverse_dynamics, free": lambda r: r.inverse_dynamics(*_STATE, np.zeros(3), unactuated="free"),
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
-    "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
-    "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
-    "fit_output": lambda r: identification.fit_output(r, [], ["*"]),
-    "predicted_outputs": lambda r: identification.predicted_outputs(r, []),
 }
 
 
@@ -65,11 +59,15 @@ def test_uses_that_would_ignore_loops_refuse_them(robot, name):
         USES[name](robot)
 
 
-@pytest.mark.parametrize("law", [control.pd, control.computed_torque])
-def test_control_laws_refuse_loops_on_cylinders(law):
-    robot = flexdyn_ros.load("excavator")
-    with pytest.raises(UnsupportedError, match=r"has loops \('bucket_pin'\): .* on cylinders|by cylinders"):
-        law(robot, robot.neutral(), 1.0, 1.0)
+def test_what_control_does_not_do_with_loops():
+    excavator, rest = flexdyn_ros.load("excavator"), np.zeros(6)
+    with pytest.raises(UnsupportedError, match=r"has loops \('bucket_pin'\): .*'free'\) of cylinders"):
+        excavator.inverse_dynamics(excavator.neutral(), rest, rest, unactuated="free")
+    with pytest.raises(UnsupportedError, match="as many actuators as motions"):
+        control.FeedForward(four_bar(more='<actuation passive="crank_joint"/>'), machines.Q, 1.0)
+    beam = flexdyn_ros.load(machines.BEAM)
+    with pytest.raises(UnsupportedError, match=r"has loops \('tip'\): compensation of deflections"):
+        control.pd(beam, beam.neutral(), 1.0, 1.0, tip="b@tip")(0.0, beam.neutral(), np.zeros(beam.nv))
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
@@ -87,21 +85,7 @@ def test_methods_of_the_open_tree_are_those_of_the_robot_without_loops(robot, na
     )
 
 
-def test_environments_studies_and_closed_forms_refuse_loops(robot, tmp_path):
-    from flexdyn_ros.gym.environment import Environment
-    from flexdyn_ros.gym.tasks import Slew
-
-    task = Slew.__new__(Slew)
-    task.robot = robot
-    with pytest.raises(UnsupportedError, match=NAMED):
-        Environment(task)
-    (tmp_path / "four_bar.urdf").write_text(four_bar_urdf())
-    from flexdyn_ros.studies.bench import Bench
-    from flexdyn_ros.studies.definition import Study
-
-    base = Study("s", "", str(tmp_path / "four_bar.urdf"), "free_fall", {}, ())
-    with pytest.raises(UnsupportedError, match=NAMED):
-        Bench(base)
+def test_closed_forms_refuse_loops():
     with pytest.raises(UnsupportedError, match="<loop>"):
         derive(read(four_bar_urdf(start="")))
 
@@ -134,7 +118,7 @@ def test_the_viewer_shows_and_moves_closed_mechanisms(robot):
     assert np.abs(robot.loop_residual(q)).max() <= 1e-10
 
 
-def test_controllers_refuse_loops(robot):
+def test_controllers_of_other_robots_refuse_loops(robot):
     pytest.importorskip("rclpy")
     from flexdyn_ros.nodes.controllers import controller
 

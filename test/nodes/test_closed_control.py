@@ -1,4 +1,4 @@
-"""Closed mechanisms under `pd_controller`, between processes; the test moves time."""
+"""Closed mechanisms under `pd_controller` and `computed_torque`, between processes; the test moves time."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ pytest.importorskip("flexdyn_interfaces.srv")
 
 from lockstep import Lab, advance, begin, point_trajectory, send  # noqa: E402
 from machines import Q, four_bar_urdf  # noqa: E402
-from node_process import Client  # noqa: E402
+from node_process import Client, NodeProcess  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
@@ -37,10 +37,13 @@ def labs(client, tmp_path_factory):
     file = folder / "four_bar.urdf"
     file.write_text(four_bar_urdf(more='<actuation active="rocker_joint"/>'))
     labs = {"delta": Lab("delta_pd", "pd_controller"), "bars": Lab("bars_pd", "pd_controller")}
+    labs["torque"] = Lab("delta_torque", "computed_torque")
     started = {}
-    for name, robot in (("delta", "delta"), ("bars", str(file))):
+    for name, robot in (("delta", "delta"), ("bars", str(file)), ("torque", "delta")):
         own = ["-p", f"description_file:={robot}"]
         started |= labs[name].start(folder, own, [*own, "-p", "bandwidth:=15.0"])
+    server = ["-r", "__ns:=/delta_torque", "-p", "description_file:=delta"]
+    started["server"] = NodeProcess("dynamics_server", *server, log=folder / "server.txt")
     try:
         for node in started.values():
             node.wait_for_text("ready")
@@ -52,8 +55,9 @@ def labs(client, tmp_path_factory):
             node.__exit__()
 
 
-def test_motors_follow_a_trajectory_and_loops_move_the_platform(client, labs, robot):
-    lab = labs["delta"]
+@pytest.mark.parametrize("name", ["delta", "torque"])
+def test_motors_follow_a_trajectory_and_loops_move_the_platform(client, labs, robot, name):
+    lab = labs[name]
     start = robot.neutral()[[robot.coordinates[robot.index(name)].q_index for name in MOTORS]]
     advance(client, [lab], 0.2)
     goal = start + np.array([0.2, -0.1, 0.1])

@@ -206,7 +206,7 @@ class RobotDescription:
 
     def record(self, words: Sequence[str]) -> Any:
         """What the words of a path as options have it lead to, links.NAME..., joints.NAME...,
-        platform.hydraulics...; None where that is nothing."""
+        platform.hydraulics..., loop.NAME...; None where that is nothing."""
         room, name, *rest = [*words, "", "", ""]
         found: Any = None
         if room == "links":
@@ -220,6 +220,9 @@ class RobotDescription:
         elif room == "platform" and name == "hydraulics" and self.platform is not None:
             # those of all legs
             found = self.platform.legs[0].hydraulics
+        else:
+            named = self.extras.get(room) or ()
+            found = next((x for x in named if getattr(x, "name", None) == name), None)
         for word in rest:
             found = getattr(found, word, None) if word else found
         return found

@@ -131,20 +131,12 @@ class ClosedModel(LinearModel):
     in which the forces of the loops are not (Khalil & Dombre 2002, "Modeling, Identification and Control of
     Robots", chapter 12). It takes as many actuators as there are motions.
 
-    Raises
-    ------
-    UnsupportedError
-        If the robot has not as many actuators as its loops leave motions.
+    UnsupportedError of its regressor, if the robot has not as many actuators as its loops leave motions.
     """
 
     def __init__(self, robot: Robot, parameters: tuple[Parameter, ...]) -> None:
         self._robot, self._parameters = robot, parameters
         self._driven = [robot.effort_names.index(name) for name in robot.actuators]
-        if len(self._driven) != robot.mobility:
-            raise UnsupportedError(
-                f"robot '{robot.name}' has {len(self._driven)} actuators for {robot.mobility} motions that "
-                "its loops leave: its efforts do not tell the parameters, expected as many"
-            )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -157,6 +149,11 @@ class ClosedModel(LinearModel):
 
     def _projected(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
         robot = self._robot
+        if len(self._driven) != robot.mobility:
+            raise UnsupportedError(
+                f"robot '{robot.name}' has {len(self._driven)} actuators for {robot.mobility} motions that "
+                "its loops leave: its efforts do not tell the parameters, expected as many"
+            )
         gap = np.abs(robot.loop_residual(q)).max(initial=0.0)
         if gap > _OPEN:
             raise StateError(

@@ -33,6 +33,8 @@ from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper
 #: what follows the name of a leg: the input, and what is predicted
 COMMAND = ".valve_command"
 SHOWN = ("pressure_bore", "pressure_rod", "stroke", "force")
+#: share of the largest pivot below which a coordinate follows others
+INDEPENDENT = 1e-6
 #: the method by which cylinders and platform move in turn
 METHOD = "staggered"
 
@@ -108,9 +110,11 @@ class Experiment:
         wherever the outputs say.
     known : tuple of (kind, index)
         Coordinates and rates whose start is fitted, "q" or "v"; "d": steps of free bodies and platforms from
-        the pose `pose`, by places in v.
+        the pose `pose`, by places in v. In closed mechanisms no more than move by themselves: the others
+        follow.
     pose : (nq,) array or None
-        Where free bodies and platforms are at the first sample, as far as that was measured.
+        Where free bodies and platforms are at the first sample, as far as that was measured; in closed
+        mechanisms the closed pose nearest to all that was.
     rates : mapping from places in q to places in v
     """
 
@@ -156,6 +160,12 @@ class Experiment:
         more = _unmeasured(robot, given) if initial == "free" else ()
         turned = free_positions(robot)
         known = tuple(key for key in dict.fromkeys((*seen, *steps_of_pose, *more)) if key not in turned)
+        if robot.functions.is_constrained:
+            pose = robot.neutral() if pose is None else pose
+            for name in (name for name in robot.q_names if name in columns):
+                pose[robot.q_names.index(name)] = _first(uniform, name)
+            pose = robot.functions.closed(_normalized(robot, pose))
+            known = independent(robot, pose, known, rates)
         return cls(uniform, tuple(channels), measured, given, steps, method, initial, known, rates, pose)
 
     def start(self) -> np.ndarray:
@@ -174,11 +184,14 @@ class Experiment:
 
     def predict(self, robot: Robot, start: np.ndarray, sensors: Mapping[str, Sensor]) -> np.ndarray | None:
         """Values (n, k) of the channels, from a start (len(known),); None where the simulation fails."""
-        q0, v0 = self._state(robot, start)
         t = self.measurement.t
-        stepper = Stepper(
-            robot, self.measurement.step / self.steps, self.method, q0=q0, v0=v0, t0=float(t[0])
-        )
+        try:
+            q0, v0 = self._state(robot, start)
+            stepper = Stepper(
+                robot, self.measurement.step / self.steps, self.method, q0=q0, v0=v0, t0=float(t[0])
+            )
+        except (ConvergenceError, SingularityError):  # loops do not close, or masses are none
+            return None
         driver = self.inputs.driver(stepper, sensors, self.measurement.step)
         q, v = np.empty((t.size, robot.nq)), np.empty((t.size, robot.nv))
         shown = np.empty((t.size, len(self.inputs.shown)))
@@ -202,6 +215,8 @@ class Experiment:
             {"q": q, "v": v, "d": step}[kind][index] = value
         if step.any():
             q = robot.integrate(q, step, 1.0)
+        if robot.functions.is_constrained:
+            q, v = self._closed(robot, q, v)
         held = {key for key in self.known if key[0] == "q"} | free_positions(robot)
         bent = [
             c
@@ -215,6 +230,37 @@ class Experiment:
             except (ConvergenceError, SingularityError):
                 return q, v
         return q, v
+
+    def _closed(self, robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state on the loops in which coordinates whose start is fitted are as they are in q and v."""
+        kept, moving = places_of(self.known, self.rates)
+        q = robot.functions.closed(q, [robot.v_names[i] for i in kept])
+        N = robot.functions.motions(q)
+        return q, N @ np.linalg.lstsq(N[moving], v[moving], rcond=None)[0]
+
+
+def places_of(known: Iterable[tuple[str, int]], rates: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """Places in v of coordinates, and of rates, that keys stand for."""
+    known = tuple(known)
+    return [rates[i] if kind == "q" else i for kind, i in known if kind != "v"], [
+        i for kind, i in known if kind == "v"
+    ]
+
+
+def independent(
+    robot: Robot, q: np.ndarray, known: tuple[tuple[str, int], ...], rates: Mapping[int, int]
+) -> tuple[tuple[str, int], ...]:
+    """Those of the keys that move by themselves at a closed pose q (nq,), by pivoted QR of the motions N."""
+    from scipy.linalg import qr
+
+    N, found = robot.functions.motions(q), set()
+    for keys in ([k for k in known if k[0] != "v"], [k for k in known if k[0] == "v"]):
+        if keys:
+            places = [i for part in places_of(keys, rates) for i in part]
+            R, order = qr(N[places].T, mode="r", pivoting=True)
+            size = np.abs(np.diag(R))
+            found |= {keys[i] for i in order[: size.size][size > INDEPENDENT * size[0]]}
+    return tuple(key for key in known if key in found)
 
 
 def _key(channel: Channel) -> tuple[str, int]:

@@ -17,6 +17,7 @@ from flexdyn_ros.identification.measurement import Measurement, measurements_of
 from flexdyn_ros.identification.output.adjustable import Adjustable
 from flexdyn_ros.identification.output.channels import SENSOR, channels_of
 from flexdyn_ros.identification.output.experiments import Experiment, fixed_method
+from flexdyn_ros.identification.output.inputs import followed_joints
 from flexdyn_ros.identification.output.modal_table import ModalTable
 from flexdyn_ros.identification.output.problem import Found, Problem, best_of_starts, fitted, samples_of
 from flexdyn_ros.robot.verbs import Robot
@@ -108,7 +109,6 @@ def fit_output(
         Of doubtful data, columns that fit far better exchanged or with the opposite sign, numbers that the
         data cannot tell apart, residuals that are not white.
     """
-    robot.functions.refuse("fit_output")
     tables = (modes,) if isinstance(modes, ModalTable) else tuple(modes)
     measurements = () if _is_empty(data) and tables else measurements_of(robot, data)
     doubtful = (*refuse(robot, measurements), *exchanged_columns(robot, measurements))
@@ -131,7 +131,7 @@ def _experiments(
     if not measurements:
         return ()
     columns = dict.fromkeys(name for m in measurements for name in m.columns)
-    followed = {c.name for c in robot.coordinates if c.kind == "joint"} if inputs == "positions" else ()
+    followed = {c.name for c in followed_joints(robot)} if inputs == "positions" else ()
     seen = [n for n in columns if n.removesuffix(".velocity") not in followed]
     channels = channels_of(robot, seen, outputs)
     # a stiff servo takes an implicit method
@@ -159,7 +159,6 @@ def predicted_outputs(
     """
     values = robot.values if isinstance(robot, Identified) else {}
     robot = robot.robot if isinstance(robot, Identified) else robot
-    robot.functions.refuse("predicted_outputs")
     measurements = measurements_of(robot, data)
     refuse(robot, measurements)
     experiments = _experiments(robot, measurements, outputs, dt, method, initial, inputs)

@@ -14,6 +14,7 @@ from flexdyn_ros.identification.linear.motions import KNOWN
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.identification.output.channels import Sensor
 from flexdyn_ros.identification.signals import derivative, filled_in
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import Stepper
 
@@ -22,6 +23,13 @@ INPUTS = ("efforts", "positions")
 PRESSURE = ".pressure"
 #: natural frequency of the servo that makes joints follow, times the step, and its damping ratio
 RATE, RATIO = 0.25, 1.0
+
+
+def followed_joints(robot: Robot) -> list[Coordinate]:
+    """Joints that follow measured positions, where these are the input; in closed mechanisms those with an
+    actuator."""
+    closed = robot.functions.is_constrained
+    return [c for c in robot.coordinates if c.kind == "joint" and (c.actuated or not closed)]
 
 
 class Driver(ABC):
@@ -164,7 +172,7 @@ class Positions(Inputs):
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement, steps: int) -> Positions:
         """With so many steps between two samples."""
-        joints = [c for c in robot.coordinates if c.kind == "joint"]
+        joints = followed_joints(robot)
         if robot.nu != robot.nv or not any(c.name in measurement.columns for c in joints):
             raise StateError(f"{measurement.name}: no position of a joint was measured, which is the input")
         t = measurement.t

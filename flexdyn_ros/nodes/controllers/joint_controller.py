@@ -272,9 +272,8 @@ class JointController(Controller):
     def _closed(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state in which the controlled joints are as measured, and loops move the others; the nearest
         one, where these are more than the motions; ValueError where loops do not close."""
-        held = self._joints if len(self._joints) <= self._robot.mobility else ()
         try:
-            q = self._robot.functions.closed(q, held)
+            q = self._robot.functions.closed(q, self._joints)
         except ConvergenceError as error:
             raise ValueError(f"position: {error}") from None
         N = self._robot.functions.motions(q)

@@ -72,13 +72,14 @@ def motions_about(
     return T.T @ A @ T, T.T @ B, T
 
 
-def gains(robot: Robot, value: Any, name: str) -> np.ndarray:
-    """Gains (nv,), from one number for all or from an array."""
+def gains(robot: Robot, value: Any, name: str, size: int | None = None) -> np.ndarray:
+    """Gains (size,), nv by default, from one number for all or from an array."""
+    size = robot.nv if size is None else size
     if np.ndim(value) == 0:
-        return np.full(robot.nv, float(value))
+        return np.full(size, float(value))
     array = numbers(value, name)
-    if array.shape != (robot.nv,):
-        raise DimensionError(f"{name} has shape {array.shape}, expected ({robot.nv},)")
+    if array.shape != (size,):
+        raise DimensionError(f"{name} has shape {array.shape}, expected ({size},)")
     return array
 
 

@@ -11,7 +11,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.steps.continuous import continuous
 from flexdyn_ros.simulation.steps.stepper import Stepper
-from flexdyn_ros.studies.experiments.poses import end_frame, pose_of, servo, servo_gains
+from flexdyn_ros.studies.experiments.poses import end_frame, held_joints, pose_of, servo, servo_gains
 from flexdyn_ros.studies.experiments.registry import experiment
 
 
@@ -81,7 +81,7 @@ def drive_over_road(
             raise UnsupportedError("a distance needs a <drive type='speed'> with a speed")
         duration = distance / speed
     frame, start = end_frame(robot, frame), pose_of(robot, pose)
-    rest = robot.static_equilibrium(start, hold="joints")
+    rest = robot.static_equilibrium(start, hold=held_joints(robot))
     weight = robot.wheel_forces(rest.q, np.zeros(robot.nv)).normal
     t, q, v = _held_run(robot, rest.q, rest.tau, duration, frequency, damping_ratio, dt)
     forces = robot.wheel_forces(q, v)

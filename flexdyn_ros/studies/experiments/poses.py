@@ -30,7 +30,12 @@ def pose_of(robot: Robot, pose: Mapping[str, float] | Sequence[float] | None) ->
         if name not in robot.q_names:
             raise UnknownNameError("coordinate in pose", name, robot.q_names)
         q[robot.q_names.index(name)] = float(value)
-    return q
+    return robot.functions.closed(q, [name for name in pose if name in robot.v_names])
+
+
+def held_joints(robot: Robot) -> Sequence[str]:
+    """ "joints", or of closed mechanisms the actuators: loops hold the other joints."""
+    return robot.actuators if robot.functions.is_constrained else "joints"
 
 
 def end_frame(robot: Robot, frame: str | None) -> str:

@@ -10,7 +10,13 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.studies.experiments.poses import end_frame, joint_names, largest_strain, pose_of
+from flexdyn_ros.studies.experiments.poses import (
+    end_frame,
+    held_joints,
+    joint_names,
+    largest_strain,
+    pose_of,
+)
 from flexdyn_ros.studies.experiments.registry import experiment
 
 
@@ -131,9 +137,9 @@ def lift(
     joints = joint_names(robot)
     q = _pose_at(robot, frame, reach, height, pose_of(robot, pose), joints)
     loaded = robot if payload is None else robot.with_payload(frame, payload)
-    rest = loaded.static_equilibrium(q, hold="joints")
+    rest = loaded.static_equilibrium(q, hold=held_joints(robot))
     empty = robot.with_payload(frame, 0.0)
-    before = empty.static_equilibrium(q, hold="joints").q
+    before = empty.static_equilibrium(q, hold=held_joints(robot)).q
     sag = empty.frames(before, frame)[2, 3] - loaded.frames(rest.q, frame)[2, 3]
     found: dict[str, Any] = {}
     if robot.wheel_names:
@@ -214,7 +220,7 @@ def _pose_at(
     def placed(x: np.ndarray) -> np.ndarray:
         moved = q.copy()
         moved[at] = x
-        return moved
+        return robot.functions.closed(moved, joints)
 
     def missing(x: np.ndarray) -> np.ndarray:
         place = robot.frames(placed(x), frame)[:3, 3]

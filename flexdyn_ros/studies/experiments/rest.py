@@ -11,7 +11,13 @@ import numpy as np
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.studies.experiments.poses import end_frame, largest_moment, largest_strain, pose_of
+from flexdyn_ros.studies.experiments.poses import (
+    end_frame,
+    held_joints,
+    largest_moment,
+    largest_strain,
+    pose_of,
+)
 from flexdyn_ros.studies.experiments.registry import experiment
 
 
@@ -37,6 +43,7 @@ def static(
     floating_frame: from the mode shapes) [N m].
     """
     frame, q = end_frame(robot, frame), pose_of(robot, pose)
+    hold = held_joints(robot) if hold == "joints" else hold
     wrench = np.concatenate([np.zeros(3), np.asarray(force, dtype=float)])
     wrenches = {frame: wrench} if wrench.any() else {}
     rest = robot.static_equilibrium(q, hold=hold, wrenches=wrenches)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from flexdyn_ros.control import shaper_of
+from flexdyn_ros.control.actuator_space import ActuatorSpace
 from flexdyn_ros.errors import SimulationError, UnknownNameError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
@@ -57,7 +58,10 @@ def slew(
         raise UnknownNameError("shaper", shaper, SHAPERS)
     frame = end_frame(robot, frame)
     q0, q1 = pose_of(robot, start), pose_of(robot, end)
-    joints = np.array([c.v_index for c in robot.coordinates if c.kind == "joint" and c.actuated])
+    if robot.functions.is_constrained and robot.nu != robot.nv:
+        robot.functions.refuse("a slew by cylinders")
+    driven = [c for c in robot.coordinates if c.kind == "joint" and c.actuated]
+    joints, places = (np.array([getattr(c, x) for c in driven]) for x in ("v_index", "q_index"))
     held = [robot.v_names[i] for i in joints]
     q0 = robot.static_equilibrium(q0, hold=held).q
     rest = robot.static_equilibrium(q1, hold=held).q
@@ -73,14 +77,11 @@ def slew(
     q_d, v_d, a_d = _reference(robot, q0, q1, t, duration, delays, shares)
     tau_d = _feed_forward(robot, q_d, v_d, a_d, joints)
     if dt is None:
-        q, tau = _default_run(robot, q0, t, P, D, joints, q_d, v_d, tau_d)
+        q, tau = _default_run(robot, q0, t, P, D, joints, places, q_d, v_d, tau_d)
     else:
-        q, tau = _fixed_run(robot, q0, t, dt, P, D, joints, q_d, v_d, tau_d)
+        q, tau = _fixed_run(robot, q0, t, dt, P, D, joints, places, q_d, v_d, tau_d)
     place = robot.frames(q, frame)[:, :3, 3]
-    rigid = q.copy()
-    rigid[:] = rest
-    rigid[:, joints] = q_d[:, joints]
-    wanted = robot.frames(rigid, frame)[:, :3, 3]
+    wanted = _path(robot, rest, q_d, places, frame)
     home = robot.frames(rest, frame)[:3, 3]
     away = np.linalg.norm(place - home, axis=1)
     after = t >= duration - 0.5 * step
@@ -130,25 +131,49 @@ def _reference(
         s += share * u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
         ds += share * 30.0 * u**2 * (1.0 - u) ** 2 / time
         dds += share * 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / time**2
-    way = q1 - q0
+    way, rate = np.zeros(robot.nq), np.zeros(robot.nv)
     for c in robot.coordinates:
-        if c.kind != "joint":
-            way[c.q_index] = 0.0
-    return q0 + np.outer(s, way), np.outer(ds, way), np.outer(dds, way)
+        if c.kind == "joint" and c.q_index >= 0:
+            way[c.q_index] = rate[c.v_index] = (q1 - q0)[c.q_index]
+    return q0 + np.outer(s, way), np.outer(ds, rate), np.outer(dds, rate)
+
+
+def _some(count: int, every: int = 20) -> np.ndarray:
+    """Every so many of the samples, and the last."""
+    return np.unique(np.r_[np.arange(0, count, every), count - 1])
+
+
+def _path(
+    robot: Robot, rest: np.ndarray, q_d: np.ndarray, places: np.ndarray, frame: str
+) -> np.ndarray:  # fmt: skip
+    """Where the reference takes a frame (n, 3); of closed mechanisms by some samples and a spline."""
+    q = np.tile(rest, (len(q_d), 1))
+    q[:, places] = q_d[:, places]
+    if not robot.functions.is_constrained:
+        return robot.frames(q, frame)[:, :3, 3]
+    from scipy.interpolate import CubicSpline
+
+    at, space = _some(len(q)), ActuatorSpace(robot)
+    place = robot.frames(np.array([space.closed(q[i]) for i in at]), frame)[:, :3, 3]
+    return np.asarray(CubicSpline(at, place)(np.arange(len(q))))
 
 
 def _feed_forward(
-    robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, joints: np.ndarray, every: int = 20
+    robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, joints: np.ndarray
 ) -> np.ndarray:
-    """Efforts (n, joints) that the undeformed robot takes, at every so many samples and between them."""
-    at = np.unique(np.r_[np.arange(0, len(q), every), len(q) - 1])
-    tau = robot.inverse_dynamics(q[at], v[at], a[at])[:, joints]
-    return np.stack([np.interp(np.arange(len(q)), at, column) for column in tau.T], axis=1)
+    """Efforts (n, joints) that the undeformed robot takes, at some samples and between them."""
+    at = _some(len(q))
+    if robot.functions.is_constrained:
+        space = ActuatorSpace(robot)
+        tau = np.array([space.efforts(*space.reference(q[i], v[i], a[i])) for i in at])
+    else:
+        tau = robot.inverse_dynamics(q[at], v[at], a[at])
+    return np.stack([np.interp(np.arange(len(q)), at, column) for column in tau[:, joints].T], axis=1)
 
 
 def _fixed_run(
     robot: Robot, q0: np.ndarray, t: np.ndarray, dt: float, P: np.ndarray, D: np.ndarray, joints: np.ndarray,
-    q_d: np.ndarray, v_d: np.ndarray, tau_d: np.ndarray,
+    places: np.ndarray, q_d: np.ndarray, v_d: np.ndarray, tau_d: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The compiled steps with their compiled servo; a sample every step."""
     stepper = Stepper(robot, dt, "rosenbrock", q0=q0)
@@ -159,7 +184,7 @@ def _fixed_run(
     command, goal_q, goal_v = np.zeros((n, robot.nu)), np.zeros((n, robot.nu)), np.zeros((n, robot.nu))
     # the servo of a step aims at its end
     command[:, joints] = tau_d
-    goal_q[:-1, joints], goal_v[:-1, joints] = q_d[1:, joints], v_d[1:, joints]
+    goal_q[:-1, joints], goal_v[:-1, joints] = q_d[1:, places], v_d[1:, joints]
     now, used, advance = stepper.q, stepper.effort, stepper.advance
     feed, target_q, target_v = stepper.tau, stepper.target_q, stepper.target_v
     for i in range(n - 1):
@@ -174,12 +199,12 @@ def _fixed_run(
 
 def _default_run(
     robot: Robot, q0: np.ndarray, t: np.ndarray, P: np.ndarray, D: np.ndarray, joints: np.ndarray,
-    q_d: np.ndarray, v_d: np.ndarray, tau_d: np.ndarray,
+    places: np.ndarray, q_d: np.ndarray, v_d: np.ndarray, tau_d: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The same law in a run with error control, asked at every evaluation."""
     step = t[1] - t[0]
     stiffness, damping = P[joints], D[joints]
-    wanted = np.hstack((q_d[:, joints], v_d[:, joints], tau_d))
+    wanted = np.hstack((q_d[:, places], v_d[:, joints], tau_d))
     n = joints.size
 
     def law(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -188,7 +213,7 @@ def _default_run(
         now = wanted[i] + (x - i) * (wanted[i + 1] - wanted[i])
         tau = np.zeros(robot.nu)
         tau[joints] = (
-            now[2 * n :] + stiffness * (now[:n] - q[joints]) + damping * (now[n : 2 * n] - v[joints])
+            now[2 * n :] + stiffness * (now[:n] - q[places]) + damping * (now[n : 2 * n] - v[joints])
         )
         return tau
 

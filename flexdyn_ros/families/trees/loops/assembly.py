@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr
 
-from flexdyn_ros.errors import FlexdynWarning
+from flexdyn_ros.errors import FlexdynWarning, SingularityError
 from flexdyn_ros.families.trees.loops.geometry import Geometry
 
 #: Gauss-Newton steps: largest [rad], largest [m], residual at which they end; rounds of both kinds of steps
@@ -61,7 +61,11 @@ class Metric:
         scaled = own / size[:, None] / size
         if free.size and np.linalg.eigvalsh(scaled)[0] < 1e-12:
             scaled = scaled + 1e-9 * np.eye(free.size)
-        L = np.linalg.cholesky(scaled)
+        try:
+            L = np.linalg.cholesky(scaled)
+        except np.linalg.LinAlgError:
+            smallest = float(np.linalg.eigvalsh(scaled)[0])
+            raise SingularityError("the mass matrix is not positive definite", smallest) from None
         self.W = np.zeros((len(M), free.size))
         self.W[free] = np.linalg.inv(L).T / size[:, None]
 

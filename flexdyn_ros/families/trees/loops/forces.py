@@ -13,7 +13,7 @@ from flexdyn_ros.families.trees.loops.closing import OPEN, Closing
 from flexdyn_ros.families.trees.loops.dynamics import CONTRADICTORY, Solution, least_efforts, null_space
 from flexdyn_ros.families.trees.loops.geometry import Closure
 from flexdyn_ros.robot.analysis.allocation import DRIVEN_KINDS, POSSIBLE, chosen_actuators, effort_weights
-from flexdyn_ros.robot.arguments import Rows, by_name, check_out, rows_with_wrenches
+from flexdyn_ros.robot.arguments import Rows, by_name, check_out, numbers, rows_with_wrenches
 from flexdyn_ros.robot.results import LoopReactions
 
 
@@ -161,7 +161,8 @@ class Forces:
         With a basis N of the motions that loops leave, N' (M a + h - sum J_i' w_i) = N' B tau. Of all such
         efforts those of least sum of squares (relative to their limits, where all have one). Modes, a
         floating base and hubs get what no actuator gives, the least such rest in the metric of M^-1; passive
-        joints get 0. Where a is off the loops, the nearest a in the metric of M is taken, with a warning.
+        joints get 0. Where a is off the loops, the nearest a in the metric of M is taken, with a warning;
+        with unactuated="free" that in which actuated coordinates accelerate as a says, and others follow.
 
         Raises
         ------
@@ -170,15 +171,26 @@ class Forces:
         SingularityError
             If no actuator reaches what a motion takes; in a batch such rows are NaN.
         UnsupportedError
-            With unactuated="free".
+            With unactuated="free" where cylinders are actuators.
         """
         if unactuated != "given":
             UnknownNameError.check("value of unactuated", unactuated, ("given", "free"))
-            raise self.closing.unsupported("inverse_dynamics(unactuated='free')")
+            a = self._led(q, v, a, wrenches)
         rows, tau, _ = self.efforts(q, v, a, wrenches, "all" if actuators is None else actuators)
         result = check_out(out, (*rows.shape, self.closing.functions.nu), rows)
         result.reshape(tau.shape)[...] = tau
         return result
+
+    def _led(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, object] | None
+    ) -> np.ndarray:
+        """Accelerations (..., nv) with those of a (..., nv) where there is an actuator."""
+        f = self.closing.functions
+        if f.nu != f.nv:
+            raise self.closing.unsupported("inverse_dynamics(unactuated='free') of cylinders")
+        a = numbers(a, "a", f.nv)
+        driven = {c.name: a[..., c.v_index] for c in f.coordinates if c.actuated}
+        return self.forward_dynamics(q, v, None, wrenches, prescribed=driven)
 
     def efforts(
         self,

@@ -105,7 +105,8 @@ class Loops(Layer):
         return self._forces.efforts_for(*state)
 
     def closed(self, q: np.ndarray, held: Sequence[str] = ()) -> np.ndarray:
-        return self.closing.assemble(q, lock=held)
+        # more than motions can seldom all stay: then the nearest pose
+        return self.closing.assemble(q, lock=held if len(held) <= self.closing.mobility else ())
 
     def inverse_inertia(self, q: np.ndarray) -> np.ndarray:
         return self.closing.inverse_inertia(q)
