@@ -288,6 +288,29 @@ def test_c_computes_the_efforts_of_the_actuators(name, tmp_path):
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_c_computes_efforts_where_loops_hold_all_modes(tmp_path):
+    """A four-bar whose coupler bends out of the plane alone, where the hinges hold it."""
+    rods = [machines.rod("crank", 0.3, 1.0), '<link name="coupler"/>', machines.rod("rocker", 0.6, 1.5)]
+    joints = [
+        machines.joint("crank_joint", "ground", "crank"),
+        machines.joint("coupler_joint", "crank", "coupler", at=(0.3, 0.0, 0.0)),
+        machines.joint("rocker_joint", "ground", "rocker", at=(0.9, 0.0, 0.0)),
+    ]
+    beam = (
+        '</flexdyn><flexdyn reference="coupler"><beam length="0.8" mass_per_length="1.5" EIy="200" EIz="200"'
+        ' GJ="50" EA="1e6" polar_inertia="0.001"/><modes bending_y="2"/></flexdyn><flexdyn>'
+    )
+    loop = machines.FOUR_BAR_LOOP.replace('base="coupler" base_xyz="0.8 0 0"', 'base="coupler@tip"')
+    more = f'{loop}{machines.FOUR_BAR_START}<actuation active="crank_joint"/>{beam}'
+    robot = flexdyn_ros.load(machines.robot("held", *rods, *joints, flexdyn=more))
+    export.c(robot, tmp_path, ["inverse_dynamics"])
+    q, v = robot.project(robot.neutral(), np.ones(robot.nv))
+    a = robot.forward_dynamics(q, v, np.eye(robot.nu)[0])
+    found = compiled(tmp_path, robot.name).call("inverse_dynamics", q, v, a, sizes=[robot.nu])
+    np.testing.assert_allclose(found, np.eye(robot.nu)[0], rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 def test_motions_off_the_loops_and_impossible_ones_in_c(tmp_path):
     """The nearest accelerations that loops allow are taken; NaN where no actuator makes a motion."""
     robot = machines.four_bar()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from machines import joint, robot, rod
+from machines import body, four_bar_urdf, joint, robot, rod
 
 import flexdyn_ros
 from flexdyn_ros.description.elements.loops import Loop
@@ -187,3 +187,34 @@ def test_a_loop_with_the_rest_of_a_joint_is_that_joint():
     assert np.abs(cut.loop_residual(at)).max() < 1e-12
     found = dict(zip(names, cut.forward_dynamics(at, speed), strict=True))
     np.testing.assert_allclose([found["shoulder"], found["turn"] - found["shoulder"]], a, rtol=1e-7)
+
+
+def test_more_actuators_than_motions_on_a_floating_base_share_by_least_norm():
+    """Efforts that only tension the loop neither turn the base nor grow."""
+    more = '<base type="floating"/><actuation active="crank_joint coupler_joint rocker_joint"/>'
+    hull = body("ground", 5.0, (0.1, 0.2, 0.3), np.diag([0.3, 0.4, 0.5]))
+    r = flexdyn_ros.load(four_bar_urdf(more=more).replace('<link name="ground"/>', hull))
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        q, v = r.project(r.neutral(), rng.uniform(-1.0, 1.0, r.nv))
+        tau = np.concatenate([np.zeros(6), rng.uniform(-1.0, 1.0, 3)])
+        found = r.inverse_dynamics(q, v, r.forward_dynamics(q, v, tau))
+        N = np.linalg.svd(r.loop_jacobian(q))[2][2:].T
+        expected = np.linalg.pinv(N[6:].T, rcond=1e-10) @ N[6:].T @ tau[6:]
+        np.testing.assert_allclose(found[6:], expected, atol=1e-9)
+        np.testing.assert_allclose(found[:6], 0.0, atol=1e-9)
+
+
+def test_a_mechanism_in_balance_stays_where_it_is():
+    """Balanced shafts on an oblique cardan joint: nothing moves but by the rounding of gravity."""
+    shafts = [body(name, 1.0, (0.0, 0.0, 0.0), np.diag([0.02, 0.026, 0.032])) for name in ("in", "out")]
+    parts = (
+        joint("a", "ground", "in", axis=(0.1, 0.2, 1.0)),
+        joint("b", "ground", "out", axis=(0.6, 0.1, 0.8)),
+    )
+    loop = '<loop name="u" type="universal" base="in" end="out" axis="1 0 0" end_axis="0 1 0"/>'
+    r = flexdyn_ros.load(robot("shafts", *shafts, *parts, flexdyn="<gravity>0 0 -9.81</gravity>" + loop))
+    q, rest = r.neutral(), np.zeros(2)
+    for at in (q, np.array([q, q])):
+        np.testing.assert_allclose(r.forward_dynamics(at, rest), 0.0, atol=1e-12)
+    assert np.isfinite(r.linearize(q, rest).A).all()

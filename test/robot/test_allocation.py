@@ -93,3 +93,20 @@ def test_motions_that_the_actuators_cannot_make_are_refused():
         r.inverse_dynamics(Q, V, A, actuators=["lift"])
     with pytest.raises(UnknownNameError, match="actuators"):
         r.inverse_dynamics(Q, V, A, actuators="all", unactuated="free")
+
+
+def test_a_floating_base_leaves_efforts_least_where_no_actuator_pulls_at_it():
+    """A motor and a cylinder across one joint: the efforts that the joint asks for, of least square."""
+    r = flexdyn_ros.load(
+        ARM.format(f'<base type="floating"/><actuation active="lift elbow"/>{HOIST}').replace(
+            '<link name="base"/>', f'<link name="base">{BODY.format(20)}</link>'
+        )
+    )
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        q, v, a = r.random(rng), rng.standard_normal(r.nv), rng.standard_normal(r.nv)
+        tau, along = r.inverse_dynamics(q, v, a, actuators="all"), r.inverse_dynamics(q, v, a)
+        limits = np.array([200.0, 50.0, 4000.0])
+        B = r.actuation_matrix(q)[6:, 6:] * limits
+        np.testing.assert_allclose(tau[6:], limits * (np.linalg.pinv(B) @ along[6:8]), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(tau[:6], along[:6], rtol=1e-10)

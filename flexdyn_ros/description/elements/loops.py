@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from flexdyn_ros.description.elements.lines import Ends
 from flexdyn_ros.description.elements.urdf import ZERO, Context, Vec3
 from flexdyn_ros.description.language.statements import Statement
@@ -85,9 +87,11 @@ class Assembly:
         for name, value in zip(pairs[::2], pairs[1::2], strict=False):
             self._check_name(statement, context, "start", name)
             try:
-                float(value)
+                is_number = math.isfinite(float(value))
             except ValueError:
-                statement.fail(f"'{value}' is no number", "start", "pairs NAME value")
+                is_number = False
+            if not is_number:
+                statement.fail(f"'{value}' is no finite number", "start", "pairs NAME value")
         if len(pairs) % 2:
             statement.fail("a name without a value", "start", "pairs NAME value")
         if len({*pairs[::2]}) < len(pairs[::2]):

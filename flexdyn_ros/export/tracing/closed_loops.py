@@ -32,6 +32,8 @@ from flexdyn_ros.robot.verbs import Robot
 
 #: rounds of the iteration of least norm of efforts, and its mu relative to the mean of the diagonal
 _ROUNDS, _MU = 5, 1e-6
+#: what adds to the diagonal that may be zero
+_SMALL = 1e-6
 #: those of multipliers
 _LOOP_ROUNDS, _LOOP_MU = 3, 1e-8
 #: share of the largest row at the neutral pose below which one is nothing
@@ -275,7 +277,9 @@ def _two_stages(K: np.ndarray, n: int, root: np.ndarray | None) -> Callable[[np.
     # (M^-1)_ff = L L'
     L = _factor(root @ root.T)
     through = np.stack([efforts(column) for column in K[:n, n:].T], axis=1)
-    rests = _least(_between(L, K[n:, n:] - K[n:, :n] @ through), _between(L, K[n:, n:]))
+    # eigenvalues from 0 to 1; all are 0 where loops hold every one of these coordinates
+    size = _between(L, K[n:, n:]) + _SMALL * np.eye(len(L))
+    rests = _least(_between(L, K[n:, n:] - K[n:, :n] @ through), size)
 
     def solve(c: np.ndarray) -> np.ndarray:
         y = rests(_forwards(L, c[n:] - K[n:, :n] @ efforts(c[:n])))

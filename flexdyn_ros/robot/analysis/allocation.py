@@ -99,7 +99,11 @@ def _least_rest(
         # the norm of a rest in these coordinates alone
         root = np.linalg.cholesky(np.linalg.inv(M)[np.ix_(free, free)]).T
         turn = root @ B[free] @ idle
-        u = u + idle @ np.linalg.lstsq(turn, root @ (b - B @ u)[free], rcond=_RANK)[0]
+        # relative to the actuators: where none pulls at these coordinates, all that is turned is rounding
+        size = np.linalg.norm(root) * np.linalg.norm(B)
+        cut = _RANK * size / max(float(np.linalg.norm(turn, 2)), 1e-300)
+        if cut < 1.0:
+            u = u + idle @ np.linalg.lstsq(turn, root @ (b - B @ u)[free], rcond=cut)[0]
     return u, b - B @ u
 
 

@@ -10,6 +10,8 @@ import numpy as np
 CUT = 1e-10
 #: part of the accelerations of loops that no force can give, from which on they contradict each other
 CONTRADICTORY = 1e-8
+#: accelerations [m/s2, rad/s2] that in balance are counted as that: those of gravity leave their rounding
+NOTHING = 1e-3
 
 
 class Solution(NamedTuple):
@@ -73,7 +75,7 @@ class Constrained:
         a = a_free + self.free(np.swapaxes(self.J, 1, 2) @ lam)
         missed = np.abs((self.J @ a)[..., 0] + bias).max(axis=1, initial=0.0)
         sizes = np.abs(self.J) @ np.abs(a_free)
-        scale = np.maximum((sizes[..., 0] + np.abs(bias)).max(axis=1, initial=0.0), 1e-300)
+        scale = np.maximum((sizes[..., 0] + np.abs(bias)).max(axis=1, initial=0.0), NOTHING)
         last = np.take_along_axis(
             self._vectors, np.maximum(self._vectors.shape[2] - self.rank - 1, 0)[:, None, None], axis=2
         )[..., 0]
@@ -110,7 +112,9 @@ def least_efforts(
     for root in stages:
         if not (idle.shape[1] and root.size):
             continue
-        turned = root @ idle
-        z = z - idle @ np.linalg.lstsq(turned, root @ z, rcond=CUT)[0]
-        idle = idle @ null_space(turned)
+        # relative to the root: where idle motions leave nothing, all that is turned is rounding
+        left_hand, values, rows = np.linalg.svd(root @ idle)
+        rank = int((values > CUT * np.linalg.norm(root)).sum())
+        z = z - idle @ rows[:rank].T @ ((left_hand[:, :rank].T @ (root @ z)) / values[:rank])
+        idle = idle @ rows[rank:].T
     return z[:nu], z[nu:], left
