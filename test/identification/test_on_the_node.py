@@ -102,9 +102,9 @@ def put_back(run, late):
 
 
 def left(found, data):
-    """What a fit leaves of the efforts while both joints move. Where one turns back, the rates that the filter
-    leaves have another sign than the friction has for some milliseconds, which a delay of efforts, 1.4 ms too
-    small, would make up for."""
+    """What a fit leaves of the efforts while both joints move. Where one turns back, filtered rates have for
+    some milliseconds another sign than friction has: a delay of efforts that is 1.4 ms too small would make
+    up for it."""
     speeds = [np.interp(found.samples.t, data.t, np.gradient(data[x], data.t)) for x in ("shoulder", "elbow")]
     moves = np.min(np.abs(speeds), axis=0) > 0.5
     assert moves.mean() > 0.3

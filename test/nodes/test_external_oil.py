@@ -165,8 +165,8 @@ def test_nodes_in_lockstep_equal_the_fused_run_and_record_pressures(tmp_path, cl
 
 
 def check_playback(record, cylinders, openings, lost):
-    """What was recorded gives the same forces again; where leg states were lost, nearly. (Excavator played
-    from a bag of rosbag2 that had lost them: 40 kN of 524 when the cylinders were filled anew after 20 ms.)"""
+    """What was recorded gives the same forces again; where leg states were lost, nearly. (`excavator`
+    played from a bag that had lost them: 40 kN of 524 when cylinders were filled anew after 20 ms.)"""
     with AnyReader([record], default_typestore=types()) as reader:
         found = {f"{SPACE}/leg_states": {}, f"{AT}/hydraulic_state": {}}
         chosen = [c for c in reader.connections if c.topic in found]
