@@ -60,6 +60,16 @@ class Appearance:
     wheels: tuple[Wheel, ...] = ()
     road: Callable[[np.ndarray], np.ndarray] | None = None
 
+    def has_strain(self, name: str) -> bool:
+        """Whether the strain of what bends is known: it needs the size of the section."""
+        line = self.centrelines.get(name)
+        return line is not None and (line.section is not None or line.radius > 0.0)
+
+    def shown_quantity(self, colour: str) -> str:
+        """The quantity that colours show: moments where strains are asked for and no link has any."""
+        is_unknown = colour == "strain" and not any(map(self.has_strain, self.centrelines))
+        return "moment" if is_unknown else colour
+
     def outline(self, name: str, length: float, around: int = AROUND) -> np.ndarray:
         """Outline (n, 2) of what bends [m], in the two axes across its centre line.
 

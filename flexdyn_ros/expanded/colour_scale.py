@@ -11,6 +11,8 @@ STOPS = np.array([
     (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),
     (170, 220, 50), (253, 231, 37),
 ])  # fmt: skip
+#: colour 0..255 of what has no value
+UNKNOWN = (150, 150, 150)
 #: moments that follow from accelerations (`Robot.loads`)
 EQUILIBRIUM = "moment, by equilibrium"
 #: of the quantities that tubes are coloured by

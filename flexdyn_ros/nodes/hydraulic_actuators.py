@@ -31,6 +31,7 @@ from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.hydraulic_policy import (
+    MOST_MISSING,
     Actuation,
     Limits,
     disagreement,
@@ -41,7 +42,7 @@ from flexdyn_ros.simulation.live.hydraulic_policy import (
 from flexdyn_ros.simulation.live.message_fields import doubles
 
 #: what happens to periods whose leg states are missing
-GAP = "gone through by lines, filled anew after more than state_timeout"
+GAP = f"gone through by cubic motions, filled anew after more than {MOST_MISSING:g} s"
 
 
 def hydraulic_health(

@@ -10,6 +10,7 @@ from identification.motions import measured
 from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, ModalTable, fit_output, predicted_outputs
 from flexdyn_ros.identification.output.adjustable import Adjustable
+from flexdyn_ros.identification.output.channels import channels_of
 
 pytest.importorskip("pandas")
 
@@ -390,3 +391,11 @@ def test_a_free_motion_without_efforts_is_fitted_without_numerical_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         found = fit_output(arm, Measurement("run", run.t, columns), "elbow/damping")
     assert found.values["elbow/damping"] == pytest.approx(0.4, abs=1e-3)
+
+
+def test_strains_without_a_section_are_no_measurement():
+    robot = load("canadarm2")
+    columns = ["boom_1@0.1.strain", "boom_1@0.1.curvature_z"]
+    assert [channel.name for channel in channels_of(robot, columns, None)] == columns[1:]
+    with pytest.raises(errors.StateError, match=r"'boom_1@0.1.strain' cannot be predicted.*with a section"):
+        channels_of(robot, columns, columns)

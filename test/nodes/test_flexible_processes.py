@@ -108,7 +108,8 @@ def test_deflections_are_published_with_strains_and_moments(simulator, client, r
         expected = bent[link.link]
         tip = link.displacements[-1]
         np.testing.assert_allclose((tip.x, tip.y, tip.z), expected.displacement[-1], atol=1e-15)
-        np.testing.assert_allclose(numbers_of(link.strains), expected.strain, atol=1e-15)
+        # without a section they are not known, 0 in messages
+        np.testing.assert_allclose(numbers_of(link.strains), np.nan_to_num(expected.strain), atol=1e-15)
         np.testing.assert_allclose([m.y for m in link.moments], expected.moment[:, 1], rtol=1e-12)
         assert max(abs(m.y) for m in link.moments) > 1.0
 

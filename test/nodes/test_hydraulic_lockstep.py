@@ -204,7 +204,7 @@ def test_leg_states_that_are_missing_in_a_recording_are_told_and_it_goes_on(cyli
     assert node._actuation.counters.missing_leg_states == 3 + 1 + 91
     (status,) = node._health("cylinders")
     assert status.level == b"\x01"
-    assert "95 leg states were missing: gone through by lines" in status.message
+    assert "95 leg states were missing: gone through by cubic motions" in status.message
 
 
 @pytest.mark.parametrize(("rate", "steps"), [(0.0, 1), (1000.0, 1), (500.0, 2), (100.0, 10)])

@@ -344,7 +344,7 @@ def moved(bench, numbers):
     return told
 
 
-def test_in_lockstep_leg_states_that_are_missing_are_gone_through_by_lines():
+def test_in_lockstep_leg_states_that_are_missing_are_gone_through():
     whole, some = Bench(lockstep=True), Bench(lockstep=True)
     assert all(moved(whole, range(100)))
     assert all(moved(some, [k for k in range(100) if k not in (20, 40, 41, 42, 43, 70)]))

@@ -19,7 +19,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
-from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
+from flexdyn_ros.expanded.colour_scale import UNKNOWN, colours_of  # noqa: E402
 from flexdyn_ros.expanding import appearance_of  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters  # noqa: E402
@@ -77,7 +77,7 @@ def test_deflections_are_read_from_their_bytes(arm):
     ]
     for bent, said in zip(links, arm.deflections(q).values(), strict=True):
         for name in ("displacement", "rotation", "strain", "moment"):
-            np.testing.assert_array_equal(getattr(bent, name), getattr(said, name))
+            np.testing.assert_array_equal(getattr(bent, name), np.nan_to_num(getattr(said, name)))
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\1\0\0", b"\0\0\0\0" + bytes(40), b"\0\1\0\0" + b"\xff" * 60])
@@ -205,6 +205,20 @@ def test_colours_are_those_of_the_quantity(colour):
         np.testing.assert_allclose(first, colours_of(value[:-1] / top) / 255, atol=0.02)
 
 
+def test_a_link_without_a_section_is_grey_where_the_strain_of_another_is_known():
+    text = flexdyn_ros.load("flexible_two_link").description.text
+    numbers = '<beam mass_per_length="0.47" EIy="1.6" EIz="1600" GJ="6"/>'
+    known = '<beam><rectangle width="0.0015" height="0.04"/><material name="steel"/></beam>'
+    assert known in text
+    robot = flexdyn_ros.load(text.replace(known, numbers))
+    q = robot.random(np.random.default_rng(3))
+    first, second = mesh_of(robot, q, colour="strain")
+    assert {(c.r, c.g, c.b) for c in second.colors} == {(np.float32(UNKNOWN[0] / 255),) * 3}
+    assert len({(c.r, c.g, c.b) for c in first.colors}) > 5
+    # moments of both are known
+    assert len({(c.r, c.g, c.b) for c in mesh_of(robot, q, colour="moment")[1].colors}) > 5
+
+
 def test_velocity_is_the_change_of_the_displacement(arm):
     mesh = DeformationMesh(arm.description)
     chosen = settings(colour="velocity")
@@ -244,7 +258,7 @@ def test_a_first_jolt_does_not_leave_what_follows_in_one_colour(arm):
         return mesh.top
 
     jolt = top_at(10, 1.0)
-    # its links have no section: their strains are not known, and would all be zero
+    # its links have no section: their strains are not known
     assert mesh.quantity == "moment"
     moments = [np.linalg.norm(d.moment, axis=-1).max() for d in arm.deflections(q).values()]
     assert jolt == pytest.approx(max(moments), rel=1e-6)

@@ -1,8 +1,15 @@
 """Results that are printed are tables."""
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import flexdyn_ros
+from flexdyn_ros.expanding import appearance_of
+from flexdyn_ros.simulation.recordings.topics import station_numbers
+
+ROBOTS = Path(__file__).parents[2] / "urdf"
 
 
 def test_modes_equilibrium_and_deflection_print_as_tables():
@@ -28,3 +35,25 @@ def test_rounding_is_printed_as_zero():
     rest = robot.static_equilibrium(robot.neutral(), hold="joints")
     root = str(robot.deflections(rest.q)["boom_1"]).splitlines()[3].split()
     assert root[1:4] == ["0", "0", "0"]
+
+
+def test_strains_of_beams_without_a_section_are_unknown():
+    robot = flexdyn_ros.load("canadarm2")
+    rest = robot.static_equilibrium(robot.neutral(), hold="joints")
+    bent = robot.deflections(rest.q)["boom_1"]
+    assert np.isnan(bent.strain).all()
+    assert np.abs(bent.moment).max() > 1.0
+    assert {line.split()[-1] for line in str(bent).splitlines()[3:]} == {"unknown"}
+    assert all(np.isfinite(numbers).all() for numbers in station_numbers(bent))
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in ROBOTS.glob("*.urdf")))
+def test_views_know_which_strains_are_known(name):
+    robot = flexdyn_ros.load(name)
+    appearance = appearance_of(robot.description)
+    found = robot.deflections(robot.neutral(), [0.0, 0.5])
+    for link, bent in found.items():
+        assert np.isfinite(bent.strain).all() == appearance.has_strain(link), link
+    some = any(map(appearance.has_strain, found))
+    assert appearance.shown_quantity("strain") == ("strain" if some else "moment")
+    assert appearance.shown_quantity("velocity") == "velocity"

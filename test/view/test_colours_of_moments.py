@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.expanded.colour_scale import labelled
+from flexdyn_ros.expanded.colour_scale import UNKNOWN, labelled
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -35,6 +35,42 @@ def test_tubes_take_moments_from_loads(arm):
     for tube, state in zip(shown.tubes, shown.tube_states(q, "displacement", (q, v), loads), strict=True):
         bent = arm.deflections(q, STATIONS)[tube.name].displacement
         np.testing.assert_array_equal(state.value, np.linalg.norm(bent, axis=-1))
+
+
+def test_strains_that_are_not_known_are_shown_as_moments(arm):
+    """Canadarm2 states rigidities, no sections: as the markers of rviz do."""
+    viewer = Viewer(arm, port=8296)
+    try:
+        assert viewer.rest()
+        viewer.panels.look.colouring.value = "strain"
+        viewer.redraw_now()
+        assert labelled(viewer.scale[0]) == "moment, by equilibrium"
+        assert viewer.scale[1] > 1.0
+        assert "moment, by equilibrium" in viewer.legend
+    finally:
+        viewer.close()
+
+
+def test_a_tube_of_unknown_strain_is_grey():
+    text = flexdyn_ros.load("flexible_two_link").description.text
+    numbers = '<beam mass_per_length="0.47" EIy="1.6" EIz="1600" GJ="6"/>'
+    known = '<beam><rectangle width="0.0015" height="0.04"/><material name="steel"/></beam>'
+    assert known in text
+    robot = flexdyn_ros.load(text.replace(known, numbers))
+    viewer = Viewer(robot, port=8296)
+    try:
+        viewer.pose(1e-3 * robot.random(np.random.default_rng(3)))
+        viewer.panels.look.colouring.value = "strain"
+        viewer.redraw_now()
+        assert viewer.scale[0] == "strain"
+        found = viewer.shown.tube_states(viewer.q, "strain")
+        assert np.isfinite(viewer.scale[1])
+        assert viewer.scale[1] == np.abs(robot.deflections(viewer.q, STATIONS)["link_1"].strain).max()
+        assert [np.isfinite(state.value).all() for state in found] == [True, False]
+        colours = dict(viewer.picture.scene.parts)["link_2"].batched_colors
+        assert {tuple(row) for row in colours.tolist()} == {UNKNOWN}
+    finally:
+        viewer.close()
 
 
 def test_accelerations_beyond_limits_and_robots_without_loads_have_none(arm):

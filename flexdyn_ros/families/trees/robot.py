@@ -400,8 +400,8 @@ class TreeFunctions(EntryFunctions):
     ) -> dict[str, Deflection]:
         """Deformation of each flexible link by its name, at stations (k,) (default 21) in beam axes.
 
-        Moments and forces are the elastic ones, from the shapes; strain is 0 where the size of the section
-        is unknown. {} if the robot is rigid.
+        Moments and forces are the elastic ones, from the shapes; strain is NaN where the size of the
+        section is unknown. {} if the robot is rigid.
         """
         rows = Rows({"q": (q, self.nq)})
         self.check({"q": rows.take("q")})

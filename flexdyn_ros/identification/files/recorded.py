@@ -15,9 +15,9 @@ from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.identification.files.columns import Table, columns_of
 from flexdyn_ros.simulation.recordings.cdr import DEFLECTIONS, JOINT_STATES, STATE, Layout, types
-from flexdyn_ros.simulation.recordings.playback import choice_of_parts
+from flexdyn_ros.simulation.recordings.playback import choice_of_parts, effort_delay
 from flexdyn_ros.simulation.recordings.reading import Message, Recording
-from flexdyn_ros.simulation.recordings.topics import joint_layout
+from flexdyn_ros.simulation.recordings.topics import RUN_NOTE, joint_layout
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 IMU = "sensor_msgs/msg/Imu"
@@ -52,7 +52,8 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
     """Columns of a recording, at the times of its states, else of its joint states; others by lines between
     samples. Messages of `DynamicsState`, `JointState`, `Imu` (columns TOPIC.angular_velocity.x, ...) and
     `LinkDeflections` (columns LINK@STATION.strain) are read, whatever their topics are called. Joint states
-    beside states of the same namespace are those of the same robot, and are left out.
+    beside states of the same namespace are those of the same robot, and are left out. Efforts that the node
+    `simulator` recorded are means over the step that ended at their stamp: they are moved to its middle.
 
     Raises
     ------
@@ -64,11 +65,14 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
     found = Recording(path, most_bytes)
     read = {JOINT_STATES: _Joints, IMU: _Imu, DEFLECTIONS: _Deflections}
     gathered: dict[str, Any] = {}
+    late = 0.0
     for record in found.read(lambda topic, kind: kind in read and (not topics or topic in topics)):
         if isinstance(record, Message):
             if record.topic not in gathered:
                 gathered[record.topic] = read[record.kind](record.topic, path, found.budget)
             gathered[record.topic].take(record.data, record.log_time)
+        elif record.name == RUN_NOTE:
+            late = effort_delay(record.metadata)
     found.check(topics, STATE, *read)
     states = [key for key, kind in found.topics.items() if kind == STATE and (not topics or key in topics)]
     if not topics:
@@ -78,7 +82,11 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
     if states:
         trajectory = Trajectory.load(path, most_bytes=most_bytes, topics=states)
         _check_owners(path, {states[0]: columns_of(trajectory)}, samples)
-        return _merged(trajectory.t, trajectory.t, columns_of(trajectory), samples, trajectory.held)
+        columns = columns_of(trajectory)
+        for name in columns if late else ():
+            if name.endswith(".effort"):
+                columns[name] = np.interp(trajectory.t + late, trajectory.t, columns[name])
+        return _merged(trajectory.t, trajectory.t, columns, samples, trajectory.held)
     _check_owners(path, {}, samples)
     base = _base(found, samples)
     longest = max(base.columns.values(), key=lambda column: len(column.rows))

@@ -93,9 +93,9 @@ def channels_of(robot: Robot, columns: Iterable[str], wanted: Sequence[str] | No
         if unknown:
             raise StateError(
                 f"{unknown[0]!r} cannot be predicted: expected a coordinate, its .velocity, FRAME.x, "
-                "FRAME.angular_velocity.x, FRAME.linear_acceleration.x, LINK@STATION.strain, "
-                ".displacement_y, .rotation_z or .curvature_z, ACTUATOR.pressure, LEG.pressure_bore, "
-                ".pressure_rod, .stroke or .force"
+                "FRAME.angular_velocity.x, FRAME.linear_acceleration.x, LINK@STATION.strain (of "
+                "links with a section), .displacement_y, .rotation_z or .curvature_z, ACTUATOR.pressure, "
+                "LEG.pressure_bore, .pressure_rod, .stroke or .force"
             )
         found = [channel for channel in maybe.values() if channel is not None]
     if not found:
@@ -112,7 +112,7 @@ def _channel(robot: Robot, name: str) -> Channel | None:
         i = robot.v_names.index(name.removesuffix(".velocity"))
         return Channel(name, "velocity", v_units[i], i)
     link = _OF_LINK.fullmatch(name)
-    if link and link[1] in robot.description.flexible_links:
+    if link and link[1] in robot.description.flexible_links and _is_known(robot, *link.group(1, 3)):
         return Channel(name, "link", _BENT[link[3].partition("_")[0]])
     actuator, _, part = name.rpartition(".")
     if actuator in robot.effort_names and part in _SHOWN:
@@ -124,6 +124,11 @@ def _channel(robot: Robot, name: str) -> Channel | None:
     if frame and frame[1] in robot.frame_names:
         return Channel(name, "frame", "m")
     return None
+
+
+def _is_known(robot: Robot, link: str, part: str) -> bool:
+    """Strains are not where a link has no section."""
+    return part != "strain" or not np.isnan(robot.deflections(robot.neutral(), [0.0])[link].strain).any()
 
 
 class Simulated(NamedTuple):

@@ -21,7 +21,7 @@ from flexdyn_ros.numerics.algebra.placement import quaternion_of
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles
-from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
+from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, station_numbers
 
 # ---- time ----
 
@@ -141,7 +141,8 @@ def bending_frames_of(robot: Robot) -> dict[str, tuple[str, float]]:
 
 
 def _link(name: str, frame: str, length: float, d: Any, row: tuple[int, ...]) -> LinkDeflection:
-    values = {field: (getattr(d, part)[row], width) for part, field, width in DEFLECTION_PARTS}
+    numbers = zip(DEFLECTION_PARTS, station_numbers(d), strict=True)
+    values = {field: (of_all[row], width) for (_, field, width), of_all in numbers}
     return LinkDeflection(
         link=name,
         frame_id=frame,

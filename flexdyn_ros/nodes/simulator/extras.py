@@ -32,7 +32,7 @@ from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
 from flexdyn_ros.simulation.live.simulation import REACH, Simulation
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage
-from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, robot_deflection_layout
+from flexdyn_ros.simulation.recordings.topics import robot_deflection_layout, station_numbers
 
 
 def hydraulics_of(robot: Robot, wanted: str) -> str:
@@ -155,8 +155,8 @@ class DeflectionMessage:
         """The message of `robot.deflections(q)` for one q, with a stamp."""
         numbers = iter(self._message.numbers.values())
         for link in self._links:
-            for name, _, _ in DEFLECTION_PARTS:
-                next(numbers)[:] = getattr(bent[link], name)
+            for values in station_numbers(bent[link]):
+                next(numbers)[:] = values
         return self._message.stamped(stamp)
 
 

@@ -18,7 +18,7 @@ from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.expanded.appearance import Appearance
-from flexdyn_ros.expanded.colour_scale import ColourRange, colours_of
+from flexdyn_ros.expanded.colour_scale import UNKNOWN, ColourRange, colours_of
 from flexdyn_ros.expanded.kernels.kinematics import lengths, paint, sweep
 from flexdyn_ros.expanding import appearance_of
 from flexdyn_ros.simulation.live.message_fields import seconds_of
@@ -91,6 +91,8 @@ AROUND = 12
 #: colours that values are looked up in: 256 rows red green blue alpha of 0..1
 TABLE = np.column_stack((colours_of(np.linspace(0.0, 1.0, 256)) / 255.0, np.ones(256))).astype(np.float32)
 
+GREY = np.array([*UNKNOWN, 255], np.float32) / 255
+
 
 class _Tube:
     """The shape of one link: outline (n, 3) in the axes of a section, and which corners make triangles."""
@@ -139,8 +141,7 @@ class DeformationMesh:
     top : float
         Value of the last colour: `settings.colour_limit`, or where that is 0 that of a `ColourRange`.
     quantity : str
-        What the colours show: `settings.colour`, or moments where strains are asked for and no link has a
-        section, without which they are not known.
+        What the colours show: `Appearance.shown_quantity` of `settings.colour`.
     """
 
     def __init__(self, description: RobotDescription) -> None:
@@ -148,7 +149,7 @@ class DeformationMesh:
         self._shape: tuple[object, ...] = ()
         self._before: tuple[float, list[np.ndarray]] | None = None
         self.top, self._range = 0.0, ColourRange()
-        self.quantity, self._has_strain = "", False
+        self.quantity = ""
 
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
@@ -163,15 +164,17 @@ class DeformationMesh:
         if not drawn:
             return None
         self._make(drawn, settings.frame_prefix)
-        self._has_strain = self._has_strain or any(bent.strain.any() for bent in drawn)
-        is_unknown = settings.colour == "strain" and not self._has_strain
-        self.quantity = "moment" if is_unknown else settings.colour
+        self.quantity = self._appearance.shown_quantity(settings.colour)
         largest = self._take_values(stamp, drawn, self.quantity)
         self.top = settings.colour_limit or self._range.take(largest, seconds_of(stamp))
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
             tube.write_points(bent, settings.magnification, self._message.numbers[f"{n}/points"])
-            tube.write_colours(scale, self._message.numbers[f"{n}/colors"])
+            colours = self._message.numbers[f"{n}/colors"]
+            if self.quantity == "strain" and not self._appearance.has_strain(bent.link):
+                colours[:] = GREY
+            else:
+                tube.write_colours(scale, colours)
         return self._message.stamped(stamp)
 
     def _make(self, links: Sequence[Bent], prefix: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple
@@ -327,6 +327,12 @@ def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str
         # states of elements are not in every recording of a robot that has them
         units[key] = tuple(found) if len(found) == len(own) else ("-",) * len(own)
     return units
+
+
+def effort_delay(note: Mapping[str, str]) -> float:
+    """By how much efforts of a recording come late, from the note of its run [s]: the node `simulator`, whose
+    notes do not say whether efforts were held, records means over the last step (`Stepper.effort`)."""
+    return 0.0 if "held" in note else 0.5 * float(json.loads(note["numbers"])[1])
 
 
 def _run(note: dict[str, str] | None, samples: int, is_whole: bool) -> dict[str, object]:

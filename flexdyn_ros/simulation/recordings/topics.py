@@ -261,11 +261,20 @@ def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) ->
     return layout.messages(stamps, numbers)
 
 
+def station_numbers(bent: Any) -> list[np.ndarray]:
+    """Numbers of a Deflection in the order of `DEFLECTION_PARTS`, as LinkDeflection has them: strains that
+    are not known are 0 there."""
+    numbers = [getattr(bent, part) for part, _, _ in DEFLECTION_PARTS]
+    strain = [part for part, _, _ in DEFLECTION_PARTS].index("strain")
+    numbers[strain] = np.nan_to_num(numbers[strain])
+    return numbers
+
+
 def _deflection_rows(robot: Robot, found: dict[str, object], stamps: np.ndarray) -> np.ndarray:
     numbers = {
-        f"{n}/{part}": getattr(d, part)
+        f"{n}/{part}": values
         for n, d in enumerate(found.values())
-        for part, _, _ in DEFLECTION_PARTS
+        for (part, _, _), values in zip(DEFLECTION_PARTS, station_numbers(d), strict=True)
     }
     return robot_deflection_layout(robot, found).messages(stamps, numbers)
 

@@ -46,9 +46,10 @@ def end_frame(robot: Robot, frame: str | None) -> str:
 
 
 def largest_strain(robot: Robot, q: np.ndarray) -> float:
-    """Largest fibre strain [-] over all bent links at q (..., nq); 0 for robots that do not bend."""
-    found = robot.deflections(q)
-    return max((float(np.abs(d.strain).max(initial=0.0)) for d in found.values()), default=0.0)
+    """Largest fibre strain [-] over all bent links at q (..., nq) whose sections are known, NaN if none
+    is; 0 for robots that do not bend."""
+    found = [float(np.abs(d.strain).max(initial=0.0)) for d in robot.deflections(q).values()]
+    return max((strain for strain in found if not np.isnan(strain)), default=np.nan if found else 0.0)
 
 
 def largest_moment(robot: Robot, q: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, object]) -> float:

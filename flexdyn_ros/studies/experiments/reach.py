@@ -125,8 +125,8 @@ def lift(
 
     Results: wheel_margin, the smallest wheel force over its value without payload; torque_margin and
     strain_margin, 1 - used share of the limit; margin, the least of the three (0: a wheel lifts, or a limit
-    is reached); the same as smallest_wheel_force [N], strain; sag, how much lower the payload lets the frame
-    hang [m].
+    is reached); the same as smallest_wheel_force [N], strain (NaN of booms without sections); sag, how much
+    lower the payload lets the frame hang [m].
 
     Raises
     ------
@@ -153,7 +153,7 @@ def lift(
     used = [abs(rest.tau[robot.index(name)]) / limits[name] for name in joints if np.isfinite(limits[name])]
     strain = largest_strain(loaded, rest.q)
     found |= {"torque_margin": 1.0 - max(used, default=0.0), "strain_margin": 1.0 - strain / strain_limit}
-    margins = [value for name, value in found.items() if name.endswith("_margin")]
+    margins = [x for name, x in found.items() if name.endswith("_margin") and not np.isnan(x)]
     return found | {"margin": min(margins), "strain": strain, "sag": sag}
 
 

@@ -37,10 +37,10 @@ def static(
     pose: where joints are held; force (3,) [N] in world axes; hold: coordinates that are held.
 
     Results: sag, how much lower the frame hangs than undeformed [m]; deflection, how far it moved [m];
-    strain, the largest of all fibres; largest_effort of what is held; first_frequency of small vibrations
-    there, held coordinates locked [Hz], 0 where nothing vibrates; mass [kg]; stable; largest_moment, of all
-    sections of links that bend, by equilibrium (`Robot.loads`; soft arms and robots on wheels by the method
-    floating_frame: from the mode shapes) [N m].
+    strain, the largest of all fibres, NaN where no section is known; largest_effort of what is held;
+    first_frequency of small vibrations there, held coordinates locked [Hz], 0 where nothing vibrates; mass
+    [kg]; stable; largest_moment, of all sections of links that bend, by equilibrium (`Robot.loads`; soft arms
+    and robots on wheels by the method floating_frame: from the mode shapes) [N m].
     """
     frame, q = end_frame(robot, frame), pose_of(robot, pose)
     hold = held_joints(robot) if hold == "joints" else hold

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.expanded.colour_scale import UNKNOWN, colours_of
 from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.view.drawing.generated_shapes import Shape
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
@@ -94,7 +94,11 @@ class RobotScene:
         """
         poses = self._shown.link_poses(q)
         states = self._shown.tube_states(q, colour, coloured_at, loads)
-        last = top(max((float(np.max(x.value)) for x in states), default=0.0)) if colour != "none" else 0.0
+        last = (
+            top(max((float(np.nanmax(x.value, initial=0.0)) for x in states), default=0.0))
+            if colour != "none"
+            else 0.0
+        )
         changes: Assignments = []
         for link, node in self._solids:
             changes += _placing(node, poses[link][None])
@@ -142,7 +146,9 @@ class _ShownTube:
     def coloured(self, state: TubeState, top: float) -> Assignments:
         turned = wxyz_of(state.rotation).astype(np.float32)
         scales = self._tube.scales(state)
-        colours = colours_of(state.value / top if top > 0.0 else state.value)
+        is_known = np.isfinite(state.value)[:, None]
+        value = np.nan_to_num(state.value)
+        colours = np.where(is_known, colours_of(value / top if top > 0.0 else value), np.uint8(UNKNOWN))
 
         def assign() -> None:
             self._pieces.batched_positions = state.position.astype(np.float32)

@@ -92,8 +92,8 @@ class ShownRobot:
         state: tuple[np.ndarray, np.ndarray] | None = None,
         loads: Mapping[str, Loads] | None = None,
     ) -> list[TubeState]:
-        """Where the pieces of all tubes are, and their strain [-], displacement [m], moment [N m] or the
-        velocity [m/s] with which the displacement changes.
+        """Where the pieces of all tubes are, and their strain [-] (NaN where it is not known), displacement
+        [m], moment [N m] or the velocity [m/s] with which the displacement changes.
 
         state: q (nq,) and v (nv,) that these values are taken at, where q is magnified; else q at rest.
         loads: what moments are taken from, at `STATIONS`, where they are known; else the curvature of modes.

@@ -58,7 +58,7 @@ class LookTab:
 
     def colour(self) -> str:
         """What tubes are coloured by."""
-        return choice(self.colouring, COLOURINGS[0])
+        return self._viewer.shown.appearance.shown_quantity(choice(self.colouring, COLOURINGS[0]))
 
     def chosen_overlays(self) -> set[str]:
         """Names of what is laid over the robot."""

@@ -66,11 +66,11 @@ class LinkShapes:
 
     def _fibre_strain(self, curvature: np.ndarray, stretch: np.ndarray) -> np.ndarray:
         """Largest |strain| of any fibre, axial and bending (torsion leaves fibres their length to first
-        order)."""
+        order); NaN where the section is not known."""
         beam = self._link.beam
         section = beam.section if isinstance(beam, BeamLink) else None
         if section is None:
-            return np.zeros(stretch.shape)
+            return np.full(stretch.shape, np.nan)
         if section.is_round:
             bending = section.reach_z * np.hypot(curvature[..., 1], curvature[..., 2])
         else:
