@@ -58,7 +58,8 @@ class LookTab:
 
     def colour(self) -> str:
         """What tubes are coloured by."""
-        return self._viewer.shown.appearance.shown_quantity(choice(self.colouring, COLOURINGS[0]))
+        shown: str = self._viewer.shown.appearance.shown_quantity(choice(self.colouring, COLOURINGS[0]))
+        return shown
 
     def chosen_overlays(self) -> set[str]:
         """Names of what is laid over the robot."""
