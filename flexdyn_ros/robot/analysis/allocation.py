@@ -100,8 +100,8 @@ def _least_rest(
         root = np.linalg.cholesky(np.linalg.inv(M)[np.ix_(free, free)]).T
         turn = root @ B[free] @ idle
         # relative to the actuators: where none pulls at these coordinates, all that is turned is rounding
-        size = np.linalg.norm(root) * np.linalg.norm(B)
-        cut = float(_RANK * size / max(float(np.linalg.norm(turn, 2)), 1e-300))
+        size = float(np.linalg.norm(root) * np.linalg.norm(B))
+        cut = _RANK * size / max(float(np.linalg.norm(turn, 2)), 1e-300)
         if cut < 1.0:
             u = u + idle @ np.linalg.lstsq(turn, root @ (b - B @ u)[free], rcond=cut)[0]
     return u, b - B @ u
