@@ -334,6 +334,22 @@ def test_motions_off_the_loops_and_impossible_ones_in_c(tmp_path):
         other.call("inverse_dynamics", q, v, a + N, sizes=[robot.nu])
 
 
+@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+def test_actuators_of_a_structure_do_nothing_in_c(tmp_path):
+    """A rod more leaves the four-bar no motion."""
+    at = (machines.four_bar().frames(machines.Q, "coupler") @ [0.4, 0.0, 0.0, 1.0])[:3]
+    strut = (
+        '<loop name="strut" type="distance" base="world" base_xyz="0.2 0 0.6" end="coupler" '
+        f'end_xyz="0.4 0 0" length="{float(np.linalg.norm(at - [0.2, 0.0, 0.6]))!r}"/>'
+    )
+    robot = flexdyn_ros.load(machines.four_bar_urdf(loop=machines.FOUR_BAR_LOOP + strut))
+    assert robot.mobility == 0
+    export.c(robot, tmp_path, ["inverse_dynamics"])
+    still = np.zeros(3)
+    found = compiled(tmp_path, robot.name).call("inverse_dynamics", robot.neutral(), still, still, sizes=[3])
+    np.testing.assert_array_equal(found, robot.inverse_dynamics(robot.neutral(), still, still))
+
+
 def test_casadi_computes_the_same_efforts_and_their_derivatives():
     ca = pytest.importorskip("casadi")
     robot = machines.four_bar()

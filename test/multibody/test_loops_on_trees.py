@@ -218,3 +218,23 @@ def test_a_mechanism_in_balance_stays_where_it_is():
     for at in (q, np.array([q, q])):
         np.testing.assert_allclose(r.forward_dynamics(at, rest), 0.0, atol=1e-12)
     assert np.isfinite(r.linearize(q, rest).A).all()
+
+
+def test_a_loop_with_an_elastic_crank_comes_to_rest_far_from_where_it_begins():
+    """The motor is free: no step of Newton's iteration leads there, a damped motion does, to hang at rest."""
+    elastic = (
+        '<flexdyn reference="crank_joint"><rotor inertia="1e-4" gear_ratio="50"/>'
+        '<joint_elasticity stiffness="800" damping="0"/></flexdyn></robot>'
+    )
+    robot = flexdyn_ros.load(four_bar_urdf().replace("</robot>", elastic))
+    found = robot.static_equilibrium()
+    still = np.zeros(robot.nv)
+    assert found.stable
+    assert np.abs(robot.loop_residual(found.q)).max() < 1e-12
+    assert np.abs(robot.forward_dynamics(found.q, still)).max() < 1e-9
+    # as low as the crank's whole turn has it
+    heights = [
+        robot.energy(robot.assemble(found.q + turn, lock=["crank_joint"]), still).gravity
+        for turn in (np.array([x, 0.0, 0.0, x]) for x in np.linspace(-0.5, 0.5, 11))
+    ]
+    assert np.argmin(heights) == 5

@@ -32,8 +32,8 @@ from flexdyn_ros.robot.verbs import Robot
 
 #: rounds of the iteration of least norm of efforts, and its mu relative to the mean of the diagonal
 _ROUNDS, _MU = 5, 1e-6
-#: what adds to the diagonal that may be zero
-_SMALL = 1e-6
+#: what adds to the diagonal that may be zero; share of what actuators move without loops that is nothing
+_SMALL, _HELD = 1e-6, 1e-9
 #: those of multipliers
 _LOOP_ROUNDS, _LOOP_MU = 3, 1e-8
 #: share of the largest row at the neutral pose below which one is nothing
@@ -41,6 +41,8 @@ _NOTHING = 1e-9
 #: share of the largest pivot above which rows are clearly independent; part of accelerations that other rows
 #: may miss; how far loops may be open [m, rad, of the velocities]: as in the library
 _CLEAR, _CONTRADICTORY, _OPEN = 1e-6, 1e-8, 1e-6
+#: accelerations that in balance are counted as that [m/s2, rad/s2]
+_BALANCE = 1e-3
 
 
 class LoopRows(NamedTuple):
@@ -92,7 +94,7 @@ class ClosedDynamics:
             size: Any = abs(bias)
             for x in parts:
                 size = size + abs(x)
-            good = both(good, less(abs(sum(parts, bias)), _CONTRADICTORY * size + 1e-300))
+            good = both(good, less(abs(sum(parts, bias)), _CONTRADICTORY * (size + _BALANCE)))
         return objects([select(good, x, np.nan) for x in a])
 
     def are_allowed(self, a: np.ndarray) -> Any:
@@ -113,6 +115,10 @@ class ClosedDynamics:
         for i in range(len(x)):
             x[i] = x[i] - self._L[i, :i] @ x[:i]
         return x
+
+    def open_size(self, C: np.ndarray) -> Any:
+        """Sum of c' M^-1 c of columns of forces C (nv, k)."""
+        return sum(((y * y) @ self._share for y in map(self._to_tips, C.T)), 0.0)
 
     def _to_tips(self, x: np.ndarray) -> np.ndarray:
         """L'^-1 x."""
@@ -203,10 +209,14 @@ def closed_efforts(robot: Robot, dynamics: ClosedDynamics, B: np.ndarray, b: np.
     if C.shape[1]:
         Y = np.stack([dynamics.allowed(column) for column in C.T], axis=1)
         root = _root_of_inverse(dynamics.M)[free] if free.size else None
-        solve = _two_stages(C.T @ Y, len(chosen), root)
+        n, size = len(chosen), dynamics.open_size(C[:, : len(chosen)])
+        solve = _two_stages(C.T @ Y, n, root, size)
         x = solve(C.T @ left)
         # what rounding missed
         x = x + solve(C.T @ dynamics.allowed(b - C @ x))
+        # actuators that loops let move nothing do nothing
+        move = less(_HELD * size, np.trace((C.T @ Y)[:n, :n]))
+        x[:n] = [select(move, effort, 0.0) for effort in x[:n]]
         tau[chosen] = scales * x[: len(chosen)]
         tau[free] = tau[free] + x[len(chosen) :]
         left = dynamics.allowed(b - C @ x)
@@ -269,9 +279,14 @@ def _least(K: np.ndarray, of: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     return lambda c: K @ solved(solved(c)) if n else c
 
 
-def _two_stages(K: np.ndarray, n: int, root: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
-    """c -> (u; r) with K (u; r) = c, n efforts u: first r of least |root' r|, then u of least norm."""
-    efforts = _least(K[:n, :n], K[:n, :n])
+def _two_stages(
+    K: np.ndarray, n: int, root: np.ndarray | None, size: Any
+) -> Callable[[np.ndarray], np.ndarray]:
+    """c -> (u; r) with K (u; r) = c, n efforts u: first r of least |root' r|, then u of least norm.
+
+    size: of the diagonal for efforts without loops, which may let no actuator move.
+    """
+    efforts = _least(K[:n, :n], K[:n, :n] + np.eye(n) * (_SMALL * size))
     if root is None:
         return efforts
     # (M^-1)_ff = L L'

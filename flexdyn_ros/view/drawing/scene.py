@@ -148,7 +148,9 @@ class _ShownTube:
         scales = self._tube.scales(state)
         is_known = np.isfinite(state.value)[:, None]
         value = np.nan_to_num(state.value)
-        colours = np.where(is_known, colours_of(value / top if top > 0.0 else value), np.array(UNKNOWN, dtype=np.uint8))
+        colours = np.where(
+            is_known, colours_of(value / top if top > 0.0 else value), np.array(UNKNOWN, dtype=np.uint8)
+        )
 
         def assign() -> None:
             self._pieces.batched_positions = state.position.astype(np.float32)

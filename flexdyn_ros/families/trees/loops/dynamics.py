@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.families.trees.loops.kernels.forward import NOTHING
+
 #: eigenvalues of J M^-1 J' relative to the largest that count as zero
 CUT = 1e-10
-#: part of the accelerations of loops that no force can give, from which on they contradict each other
-CONTRADICTORY = 1e-8
-#: accelerations [m/s2, rad/s2] that in balance are counted as that: those of gravity leave their rounding
-NOTHING = 1e-3
 
 
 class Solution(NamedTuple):

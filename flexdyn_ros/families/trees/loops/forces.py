@@ -10,8 +10,9 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, UnknownNameError
 from flexdyn_ros.families.trees.loops.closing import OPEN, Closing
-from flexdyn_ros.families.trees.loops.dynamics import CONTRADICTORY, Solution, least_efforts, null_space
+from flexdyn_ros.families.trees.loops.dynamics import Solution, least_efforts, null_space
 from flexdyn_ros.families.trees.loops.geometry import Closure
+from flexdyn_ros.families.trees.loops.kernels.forward import CONTRADICTORY
 from flexdyn_ros.robot.analysis.allocation import DRIVEN_KINDS, POSSIBLE, chosen_actuators, effort_weights
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, numbers, rows_with_wrenches
 from flexdyn_ros.robot.results import LoopReactions

@@ -36,6 +36,8 @@ _STEP = 0.02
 #: of Newton's iteration: largest step [rad, m], rounds, residual relative to the forces, halvings of a step
 _LARGEST, _ROUNDS, _BALANCED, _HALVINGS = 0.3, 100, 1e-12, 30
 _TOLERANCE = 1e-9
+#: rounds of the damped iteration
+_DAMPED_ROUNDS = 500
 #: share of the largest number of J that is rounding
 _ROUNDING = 1e-13
 
@@ -198,7 +200,9 @@ def equilibrium(
                                                [ J   0  ] [ dlam ]
 
     solved by least squares, since rows may be redundant; steps are bounded, and halved until the size of both
-    residuals falls. Held coordinates stay, and get the effort that this takes.
+    residuals falls. Where that ends nowhere, K + mu M takes the place of K, with mu in proportion to the
+    residual: long steps of an overdamped motion, which ends at rest (pseudo-transient continuation, Kelley &
+    Keyes 1998). Held coordinates stay, and get the effort that this takes.
     """
     f, robot, nv = loops.functions, loops.open, loops.functions.nv
     free, still = np.flatnonzero(~held), np.zeros(nv)
@@ -219,33 +223,39 @@ def equilibrium(
         K = robot.functions.slopes_rows(rows, wrenches)[0][0]
         return np.asarray(K - curvature(loops.geometry, q, still, still, lam).force)
 
-    now, lam = balance(q, None)
-    for iteration in range(_ROUNDS):
-        scale = max(scale, float(np.abs(now.load).max(initial=0.0)))
-        missing = np.concatenate([now.force / scale, now.gap])
-        size = np.abs(missing).max(initial=0.0)
-        K = stiffness(q, lam)
-        J = now.J[:, free]
-        none = np.zeros((len(J), len(J)))
-        system = np.block([[K[np.ix_(free, free)] / scale, -J.T], [J, none]])
-        step = -np.linalg.lstsq(system, missing, rcond=1e-12)[0]
-        largest = np.abs(step[: free.size]).max(initial=0.0)
-        if size <= _BALANCED or (largest < 1e-14 and size <= _TOLERANCE):
-            return _at_rest(loops, q, tau, held, now, K, iteration, lam)
-        length = min(1.0, _LARGEST / max(largest, 1e-300))
-        for _ in range(_HALVINGS):
-            dq = np.zeros(nv)
-            dq[free] = length * step[: free.size]
-            there = robot.integrate(q, dq, 1.0)
-            trial, new = balance(there, lam + length * scale * step[free.size :])
-            if np.linalg.norm(np.concatenate([trial.force / scale, trial.gap])) < np.linalg.norm(missing):
-                break
-            length *= 0.5
-        else:
-            if size <= _TOLERANCE:
+    begin = q
+    for damped in (False, True):
+        q, (now, lam), mu = begin, balance(begin, None), 0.0
+        for iteration in range(_DAMPED_ROUNDS if damped else _ROUNDS):
+            scale = max(scale, float(np.abs(now.load).max(initial=0.0)))
+            missing = np.concatenate([now.force / scale, now.gap])
+            size = np.abs(missing).max(initial=0.0)
+            K, J = stiffness(q, lam), now.J[:, free]
+            inner = K[np.ix_(free, free)]
+            if damped:
+                M = robot.mass_matrix(q)[np.ix_(free, free)]
+                mu = mu or np.abs(np.linalg.eigvals(np.linalg.solve(M, inner))).max(initial=0.0) / size
+                inner = inner + mu * size * M
+            system = np.block([[inner / scale, -J.T], [J, np.zeros((len(J), len(J)))]])
+            step = -np.linalg.lstsq(system, missing, rcond=1e-12)[0]
+            largest = np.abs(step[: free.size]).max(initial=0.0)
+            if size <= _BALANCED or (largest < 1e-14 and size <= _TOLERANCE):
                 return _at_rest(loops, q, tau, held, now, K, iteration, lam)
-            break
-        q, now, lam = there, trial, new
+            length = min(1.0, _LARGEST / max(largest, 1e-300))
+            for _ in range(_HALVINGS):
+                dq = np.zeros(nv)
+                dq[free] = length * step[: free.size]
+                there = robot.integrate(q, dq, 1.0)
+                trial, new = balance(there, lam + length * scale * step[free.size :])
+                left = np.linalg.norm(np.concatenate([trial.force / scale, trial.gap]))
+                if damped or left < np.linalg.norm(missing):
+                    break
+                length *= 0.5
+            else:
+                if size <= _TOLERANCE:
+                    return _at_rest(loops, q, tau, held, now, K, iteration, lam)
+                break
+            q, now, lam = there, trial, new
     raise ConvergenceError(
         f"no equilibrium found near the start: {np.abs(now.force).max(initial=0.0):.3g} of forces up to "
         f"{scale:.3g} are left, loops are open by {np.abs(now.gap).max():.3g}; hold coordinates that nothing "

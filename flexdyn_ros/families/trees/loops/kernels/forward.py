@@ -47,6 +47,8 @@ HEAD, ROOM, TOLERANCE, STEPS = range(BLOCK_WORDS)
 GENERAL = 7
 #: part of the accelerations of the loops that may be left
 CONTRADICTORY = 1e-8
+#: accelerations [m/s2, rad/s2] that in balance are counted as that: those of gravity leave their rounding
+NOTHING = 1e-3
 
 _V, _M = "float64[::1]", "float64[:,::1]"
 
@@ -85,7 +87,7 @@ def accelerate_closed(words, work, room, tolerance, q, v, tau, a):
         data.lam[r] = -data.bias[r]
     for j in range(nv):
         add_share(data.lam, row(data.W, j), -a[j])
-    size = max(largest(data.lam, 0.0), largest(data.bias, 0.0))
+    size = max(largest(data.lam, NOTHING), largest(data.bias, 0.0))
     push_rows(data, rank)
     for j in range(nv):
         a[j] += data.change[j]
