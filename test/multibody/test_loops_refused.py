@@ -39,7 +39,6 @@ USES = {
     "multistep methods": lambda r: flexdyn_ros.simulate(r, 0.01, method="bdf"),
     "lsoda": lambda r: flexdyn_ros.simulate(r, 0.01, method="lsoda"),
     "FMU of a controller": lambda r: export.controller_fmu(r, "nowhere.fmu", law="pd"),
-    "specialized": export.specialized,
     "FeedForward": lambda r: control.FeedForward(r, machines.Q, 1.0),
     "actuator_inertia": lambda r: control.actuator_inertia(r, machines.Q),
     "fit_output": lambda r: identification.fit_output(r, [], ["*"]),

@@ -51,3 +51,28 @@ def test_interpreted_steps_equal_the_compiled_ones():
         assert np.abs(compiled).max() > 1e-4
         # reassociated sums, and modes of 1e-4 kg
         assert np.abs(compiled - interpreted).max() < 1e-11 * np.abs(compiled).max(), (robot.name, method)
+
+
+DERIVATIVES = """
+import numpy as np
+import pytest
+import flexdyn_ros
+
+for name in ("two_link", "flexible_two_link"):
+    robot = flexdyn_ros.load(name)
+    q, v = robot.neutral(), np.ones(robot.nv)
+    for verb in (robot.inverse_dynamics_derivatives, robot.forward_dynamics_derivatives, robot.linearize):
+        with pytest.raises(NotImplementedError, match="NUMBA_DISABLE_JIT"):
+            verb(q, v, v)
+"""
+
+
+def test_derivatives_by_interpreted_kernels_are_refused():
+    """They have no tangents; nothing is 0 for that."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, "-c", DERIVATIVES],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "ignored" not in run.stderr

@@ -51,13 +51,14 @@ def program(
     frames: Sequence[str] | None = None,
     method: str = "auto",
     dt: float = NOMINAL_STEP,
+    certain: bool = False,
 ) -> Program:
-    """The C source; see `flexdyn_ros.export.c`."""
+    """The C source; see `flexdyn_ros.export.c`, and for `certain` `Equations`."""
     UnknownNameError.check("scalar", scalar, SCALARS)
     if verbs is DEFAULT_VERBS and robot.functions.is_constrained and robot.functions.prescribed.any():
         verbs = DEFAULT_VERBS[1:]
     verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS))
-    equations, name = Equations(robot, parameters), c_name(robot.name)
+    equations, name = Equations(robot, parameters, certain=certain), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)
     texts: list[Text] = []
     public: list[str] = []

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
@@ -55,11 +55,14 @@ def call_sources(robot: Robot, made: Program) -> dict[str, str]:
     return {"calls.h": "\n".join(lines) + "\n", "call.c": source}
 
 
-def bound_calls(functions: Any, library: ctypes.PyDLL, work: int) -> dict[str, Callable[..., object]]:
+def bound_calls(
+    functions: Any, library: ctypes.PyDLL, work: int, own: Mapping[str, Callable[..., Any]]
+) -> dict[str, Callable[..., object]]:
     """The verbs of the robot over `functions`, by name.
 
-    What they do not take (batches, lists, keywords, states that are none) goes to the methods of the robot.
-    Forward dynamics of robots with prescribed coordinates stays with the method, which looks at efforts.
+    What they do not take (batches, lists, keywords, states that are none) goes to the methods of the robot,
+    or to those in `own`. Forward dynamics of robots with prescribed coordinates stays with the method, which
+    looks at efforts.
     """
     make = library.flexdyn_bound
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_int, ctypes.py_object]
@@ -70,7 +73,7 @@ def bound_calls(functions: Any, library: ctypes.PyDLL, work: int) -> dict[str, C
     for number, verb in enumerate(_VERBS):
         if verb == "forward_dynamics" and functions.prescribed.any():
             continue
-        method = partial(_general, functions, getattr(Robot, verb))
+        method = own.get(verb) or partial(_general, functions, getattr(Robot, verb))
         found[verb] = make(number, (method, np.empty, shapes[verb], bytearray(8 * work)))
     return found
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ctypes
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from importlib.resources import files
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from flexdyn_ros.errors import ExportError, FlexdynWarning
 from flexdyn_ros.export.c_code.dialects import Vectors
@@ -15,7 +18,9 @@ from flexdyn_ros.export.c_code.text import not_read, text_of
 from flexdyn_ros.export.native.library import bound_calls, call_sources, find_compiler, library_of
 from flexdyn_ros.export.tracing.equations import INNER, Equations
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE
+from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.functions import FamilyFunctions
+from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 
 _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
@@ -26,7 +31,8 @@ def specialized(robot: Robot) -> Robot:
 
     The C compiler of this machine does it, once: the library lies in the user's cache. All verbs are there;
     with wrenches or prescribed accelerations, and for whatever is not dynamics, they are those of the robot
-    itself. Robots made from it (`with_payload`, `with_parameters`) are ordinary ones.
+    itself. So are steps of closed mechanisms, and what is said of their states that are open or singular.
+    Robots made from it (`with_payload`, `with_parameters`) are ordinary ones.
 
     Returns
     -------
@@ -61,16 +67,19 @@ class _Loaded(NamedTuple):
 def compiled_functions(general: Robot) -> FamilyFunctions:
     """The functions of a robot, rows of whose table are those of a library of its own."""
     compiler, steps = find_compiler(), takes_steps(general)
-    made = program(general, (*_VERBS, *INNER) if steps else _VERBS)
+    made = program(general, (*_VERBS, *INNER) if steps else _VERBS, certain=True)
     texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
     texts |= table_sources(general, made, steps)
     calls = call_sources(general, made)
-    library = ctypes.PyDLL(str(library_of(texts | calls, compiler)))
+    path = str(library_of(texts | calls, compiler))
+    library = ctypes.PyDLL(path)
 
     functions: Any = type(general.functions)(*general.functions.recipe)
     of_family = functions.table
+    # layers answer with these in place of the table, whose functions are those of the tree within
+    own = {verb: getattr(functions.extras[verb], verb) for verb in _VERBS if verb in functions.extras}
     rows = {}
-    for name in ("ready", "inverse", "forward", "inertia", "mass", *_OF_ROWS, "accelerate"):
+    for name in () if own else ("ready", "inverse", "forward", "inertia", "mass", *_OF_ROWS, "accelerate"):
         symbol = getattr(library, f"flexdyn_{'mass' if name == 'inertia' else name}", None)
         if symbol is not None:
             address = ctypes.cast(symbol, ctypes.c_void_p).value or 0
@@ -78,19 +87,53 @@ def compiled_functions(general: Robot) -> FamilyFunctions:
     functions.table = of_family.with_rows(rows)
     functions.origin = compiled_functions, general
     functions.direct, functions.by_mass_matrix, functions.singles = True, False, {}
-    bound = bound_calls(functions, library, max(made.work, 1)) if calls else {}
+    for name, verb in _OF_ROWS.items():
+        if verb in own:
+            own[verb] = _rows_first(functions, verb, own[verb], getattr(ctypes.CDLL(path), f"flexdyn_{name}"))
+    bound = bound_calls(functions, library, max(made.work, 1), own) if calls else own
     vars(functions).update(bound, library=library)
     functions.offers = (*functions.offers, *bound)
+    functions.extras = {name: part for name, part in functions.extras.items() if name not in bound}
     return functions
 
 
+def _rows_first(
+    functions: Any, verb: str, method: Callable[..., Any], of_rows: Any
+) -> Callable[..., np.ndarray]:
+    """A method of a layer that takes batches from a function of rows of samples, where all these have an
+    answer."""
+    names, nv, nu = ("q", "v", _THIRD[verb]), functions.nv, functions.nu
+    third, result = (nu, nv) if verb == "forward_dynamics" else (nv, nu)
+    of_rows.argtypes, of_rows.restype = [ctypes.c_int64] * 6, ctypes.c_int64
+
+    def call(*arrays: np.ndarray) -> int:
+        return int(of_rows(0, *(x.ctypes.data for x in arrays), len(arrays[0])))
+
+    @wraps(method)
+    def answered(*arguments: Any, **options: Any) -> np.ndarray:
+        if len(arguments) == 3 and not options:
+            sizes = (functions.nq, nv, third)
+            rows = Rows(dict(zip(names, zip(arguments, sizes, strict=True), strict=True)))
+            data, found = {name: rows.take(name) for name in names}, np.empty((rows.count, result))
+            if rows.count > 1:
+                functions.check(data)
+                run_in_slices(call, [*data.values(), found])
+                if np.isfinite(found).all():
+                    return found.reshape(*rows.shape, result)
+        return np.asarray(method(*arguments, **options))
+
+    return answered
+
+
+#: last argument of the dynamics
+_THIRD = {"inverse_dynamics": "a", "forward_dynamics": "tau"}
 #: functions of rows of samples, by their names in a table
 _OF_ROWS = {"inverse_of_rows": "inverse_dynamics", "forward_of_rows": "forward_dynamics"}
 
 
 def lane_sources(robot: Robot) -> tuple[list[str], int]:
     """C of the dynamics on lanes, and numbers of its work memory."""
-    equations, parts, work = Equations(robot), [], 0
+    equations, parts, work = Equations(robot, certain=True), [], 0
     for verb in _OF_ROWS.values():
         function = equations.function(verb)
         text = text_of(function, "lanes", Vectors())
@@ -109,7 +152,7 @@ def lane_sources(robot: Robot) -> tuple[list[str], int]:
 def takes_steps(robot: Robot) -> bool:
     """Whether the steps of a robot may call a library: nothing else reads what its dynamics left behind."""
     motion = robot.motion
-    return motion is not None and not motion.losses_follow
+    return motion is not None and not (motion.losses_follow or robot.functions.is_constrained)
 
 
 def table_sources(robot: Robot, made: Program, steps: bool) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
-from flexdyn_ros.export.tracing.closed_loops import closed_efforts
+from flexdyn_ros.export.tracing.calling import accelerations, called, energies, exerted, rows_of_loops
+from flexdyn_ros.export.tracing.closed_loops import ClosedDynamics, LoopRows, closed_efforts
 from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
+from flexdyn_ros.numerics.numbers.functions import select
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.motion import Motion
@@ -156,6 +158,8 @@ class Equations:
     robot : Robot
     parameters : names of `robot.parameters`, wildcards allowed
         What becomes the input p of every function.
+    certain : bool
+        Dynamics of closed mechanisms are NaN where the library would say something (closed_loops.py).
 
     Raises
     ------
@@ -165,7 +169,7 @@ class Equations:
         If the parameters of such robots are not computed, or nothing moves.
     """
 
-    def __init__(self, robot: Robot, parameters: Sequence[str] = ()) -> None:
+    def __init__(self, robot: Robot, parameters: Sequence[str] = (), *, certain: bool = False) -> None:
         if robot.nv == 0:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no joint that moves: there are no equations to export"
@@ -173,7 +177,7 @@ class Equations:
         general = robot.functions.general
         traced = general.functions.open_to_parameters() if parameters else general
         assert isinstance(traced, Robot)  # functions know robots by their interface
-        self.robot = traced
+        self.robot, self._certain = traced, certain
         self.parameters = Parameters(self.robot, parameters)
 
     def function(self, verb: str, frames: Sequence[str] = ()) -> Function:
@@ -208,13 +212,15 @@ class Equations:
         still = memory.room(np.zeros(robot.nv))
         if verb == "forward_dynamics":
             force = exerted(robot, memory, given["q"], given["tau"])
-            a = accelerations(
-                self.motion, memory, given["q"], given["v"], force, np.zeros(robot.nu), 0.0, still
-            )
-            return {"acceleration": a}
+            if robot.functions.is_constrained and not robot.functions.prescribed.any():
+                dynamics = self._closed(memory, given["q"], given["v"])
+                h = self._inverse(memory, given["q"], given["v"], still)[: robot.nv]
+                return {"acceleration": dynamics.accelerations(force - h)}
+            given = {name: given[name] for name in ("q", "v")} | {"force": force, "extra": np.zeros(robot.nu)}
+            return {"acceleration": accelerations(self.motion, memory, **given, h=0.0, given=still)}
         if verb in INNER:
-            h = given["h"][0] if "h" in given else 0.0
-            return {"acceleration": accelerations(self.motion, memory, h=h, **_without(given, "h"))}
+            dt = given["h"][0] if "h" in given else 0.0
+            return {"acceleration": accelerations(self.motion, memory, h=dt, **_without(given, "h"))}
         if verb == "inverse_dynamics":
             return {"tau": self.efforts(memory, given["q"], given["v"], given["a"])}
         if verb == "bias_forces":
@@ -270,14 +276,24 @@ class Equations:
         tau = self._inverse(memory, q, v, a)
         if not robot.functions.is_constrained:
             return tau
-        still, nv, nu = memory.room(np.zeros(robot.nv)), robot.nv, robot.nu
+        if robot.functions.prescribed.any():
+            raise UnsupportedError("inverse dynamics of loops with prescribed joints is not computed")
+        dynamics = self._closed(memory, q, v)
+        B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(robot.nu)], axis=1)
+        efforts = closed_efforts(robot, dynamics, B, tau[: robot.nv])
+        if self._certain:
+            is_allowed = dynamics.are_allowed(a)
+            return objects([select(is_allowed, x, np.nan) for x in efforts])
+        return efforts
 
-        def found(force: np.ndarray) -> np.ndarray:
-            return accelerations(self.motion, memory, q, v, force, np.zeros(nu), 0.0, still)
-
-        B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(nu)], axis=1)
-        M = self._called(memory, "mass", nv**2, q, still).reshape(nv, nv)
-        return closed_efforts(robot, found, B, M, tau[:nv])
+    def _closed(self, memory: Memory, q: np.ndarray, v: np.ndarray) -> ClosedDynamics:
+        """The dynamics of closed mechanisms at one state."""
+        nv, m = self.robot.nv, len(self.robot.loop_jacobian(self.robot.neutral()))
+        M = self._called(memory, "mass", nv**2, q, np.zeros(nv)).reshape(nv, nv)
+        phi, rate, bias, *J = rows_of_loops(self.motion, memory, q, v, m)
+        return ClosedDynamics(
+            self.robot, M, LoopRows(phi, rate, bias, np.array(J).T), v, certain=self._certain
+        )
 
     def _inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         robot = self.robot
@@ -308,19 +324,6 @@ class Equations:
         return {"positions": poses[:, :3, 3], "rotations": poses[:, :3, :3]}
 
 
-def called(
-    memory: Memory, functions: Any, head: Any, name: str, size: int, *arrays: np.ndarray
-) -> np.ndarray:
-    """The result (size,) of a function of a table, interpreted: of a head, work memory and arrays."""
-    table, out = functions.table, memory.room(np.zeros(size))
-    work = memory.room(np.zeros(functions.heads.memory.floats.size))
-    if "ready" in table:
-        table["ready"].function(head.address, work.ctypes.data)
-    places = [memory.room(x).ctypes.data for x in arrays]
-    table[name].function(head.address, work.ctypes.data, *places, out.ctypes.data)
-    return out
-
-
 def function_of(
     name: str, graph: Graph, inputs: tuple[tuple[str, int], ...], outputs: dict[str, np.ndarray]
 ) -> Function:
@@ -328,63 +331,8 @@ def function_of(
     return Function(name, graph, inputs, tuple((k, x.shape) for k, x in outputs.items()), results)
 
 
-def _called(motion: Motion, name: str) -> Callable[..., Any]:
-    # ranks of constraints are cut by values, which are not there
-    chosen = f"traced_{name}" if f"traced_{name}" in motion.table else name
-    motion.table.open(chosen)
-    return motion.table[chosen].function
-
-
-def _prepare(motion: Motion, work: np.ndarray) -> None:
-    if "ready" in motion.table:
-        _called(motion, "ready")(motion.robot, work.ctypes.data)
-
-
 def _without(given: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
     return {key: array for key, array in given.items() if key != name}
-
-
-def exerted(robot: Robot, memory: Memory, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Generalized forces (nv,) of efforts (nu,); those on prescribed coordinates are left out."""
-    motion = robot.motion
-    assert motion is not None
-    if motion.drives_coordinates:
-        free = ~robot.functions.prescribed
-        return memory.room([x if free[i] else 0.0 for i, x in enumerate(tau)])
-    force, work = memory.room(np.zeros(robot.nv)), memory.room(np.zeros(motion.work_size))
-    q, tau = memory.room(q), memory.room(tau)
-    _called(motion, "exert")(motion.robot, *(x.ctypes.data for x in (work, q, tau, force)))
-    return force
-
-
-def accelerations(
-    motion: Motion, memory: Memory, q: np.ndarray, v: Any, force: Any, extra: Any, h: object, given: Any
-) -> np.ndarray:
-    """a (nv,) as the function ACCELERATE finds it; given: that of prescribed coordinates."""
-    work, a = memory.room(np.zeros(motion.work_size)), memory.room(given)
-    _prepare(motion, work)
-    q, v, force, extra = (memory.room(x) for x in (q, v, force, extra))
-    addresses = (x.ctypes.data for x in (q, v, force, extra))
-    _called(motion, "accelerate")(motion.robot, work.ctypes.data, 0.0, *addresses, h, a.ctypes.data)
-    return a
-
-
-def onto_constraints(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """q (nq,) and v (nv,), one after the other, moved onto the constraints of the robot."""
-    work, q, v = memory.room(np.zeros(motion.work_size)), memory.room(q), memory.room(v)
-    _prepare(motion, work)
-    _called(motion, "constrain")(motion.robot, *(x.ctypes.data for x in (work, q, v)))
-    return np.concatenate([q, v])
-
-
-def energies(motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Kinetic, gravity and elastic energy (3,)."""
-    work, out = memory.room(np.zeros(motion.work_size)), memory.room(np.zeros(3))
-    _prepare(motion, work)
-    q, v = memory.room(q), memory.room(v)
-    addresses = (x.ctypes.data for x in (q, v, out))
-    _called(motion, "energy")(motion.robot, work.ctypes.data, *addresses)
-    return out
 
 
 def event_indicators(equations: Equations, *, with_oil: bool = False) -> Function:

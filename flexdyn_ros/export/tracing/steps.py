@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedError
-from flexdyn_ros.export.tracing.equations import (
-    Equations,
-    Function,
-    accelerations,
-    function_of,
-    onto_constraints,
-)
+from flexdyn_ros.export.tracing.calling import accelerations, onto_constraints
+from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.numerics.stepping import methods

@@ -146,8 +146,8 @@ def _c_type(signature: str) -> Any:
 def caller(signature: str):
     """A function call(address, arguments) of kernels: calls the C function of that signature.
 
-    Interpreted, it does the same through ctypes; where kernels see other memory than that at addresses, it
-    calls the Python function behind the address.
+    Interpreted, it calls the Python function behind the address, as ctypes would lose what that raises; and
+    others through ctypes.
     """
 
     def call(address, arguments):
@@ -155,7 +155,8 @@ def caller(signature: str):
         if seen is not None:
             return (seen.function(int(address)) or _by_address[int(address)])(*arguments)
         plain = (float if kind == "float64" else int for kind in parts_of(signature)[1])
-        return _c_type(signature)(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
+        function = _by_address.get(int(address)) or _c_type(signature)(int(address))
+        return function(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
 
     when_compiling(lambda: _teach_call(call, signature))
     return call

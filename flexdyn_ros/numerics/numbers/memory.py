@@ -36,7 +36,9 @@ def lanes_of(memory):
 
 def tangents_of(memory):
     """The float64 memory as an array of Tangents."""
-    raise NotImplementedError("only kernels that are compiled know tangents")
+    raise NotImplementedError(
+        "derivatives are computed by compiled kernels; expected NUMBA_DISABLE_JIT to be 0"
+    )
 
 
 @when_compiling

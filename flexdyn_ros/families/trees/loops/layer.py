@@ -32,6 +32,8 @@ _OF_VICINITY = (
     "forward_dynamics_parameter_derivatives",
 )  # fmt: skip
 _OF_REACTIONS = ("joint_reactions", "loads")
+#: uses that others ask about
+_ALLOWED = (*_OF_REACTIONS, "specialized")
 #: methods that ask compiled functions first
 _FAST = ("forward_dynamics", "project")
 #: those of the open tree: by the functions of a robot with loops, they would go through methods of these
@@ -135,5 +137,5 @@ class Loops(Layer):
         return found
 
     def refuse(self, verb: str) -> None:
-        if verb not in _OF_REACTIONS:
+        if verb not in _ALLOWED:
             raise self.closing.unsupported(verb)

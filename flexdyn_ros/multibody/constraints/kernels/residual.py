@@ -55,20 +55,14 @@ def closed_row(kind, length, motion, acceleration, row):
     ax, ay, az = load3(base, VELOCITY)
     bx, by, bz = load3(end, VELOCITY)
     vx, vy, vz = bx - ax, by - ay, bz - az
-    r1, r2 = load9(base, ROTATION), load9(end, ROTATION)
     ox, oy, oz = load3(base, OMEGA)
     ux, uy, uz = load3(end, OMEGA)
     wx, wy, wz = ux - ox, uy - oy, uz - oz
     gx, gy, gz = cross(ox, oy, oz, ux, uy, uz)
     none = 0.0 * x
     line = window(row, LINE, 12)
-    if kind in (D1, D2, D3):
-        if kind == D1:
-            cx, cy, cz = r1[0], r1[3], r1[6]
-        elif kind == D2:
-            cx, cy, cz = r1[1], r1[4], r1[7]
-        else:
-            cx, cy, cz = r1[2], r1[5], r1[8]
+    if kind <= D3:
+        cx, cy, cz = _axis(base, kind - D1)
         row[VALUE] = cx * x + cy * y + cz * z
         ax, ay, az = cross(x, y, z, cx, cy, cz)
         store3(line, 0, -ax, -ay, -az)
@@ -90,14 +84,11 @@ def closed_row(kind, length, motion, acceleration, row):
         rate = cx * vx + cy * vy + cz * vz
         row[QUADRATIC] = (vx * vx + vy * vy + vz * vz - rate * rate) / size
     else:
-        if kind in (K1, K2, K3):
-            nx, ny, nz = r2[2], r2[5], r2[8]
-            if kind == K1:
-                cx, cy, cz = r1[0], r1[3], r1[6]
-            elif kind == K2:
-                cx, cy, cz = -r1[1], -r1[4], -r1[7]
-            else:
-                cx, cy, cz = r1[2], r1[5], r1[8]
+        if kind <= K3:
+            nx, ny, nz = _axis(end, 2)
+            cx, cy, cz = _axis(base, 2 if kind == K3 else K1 - kind)
+            if kind == K2:
+                cx, cy, cz = -cx, -cy, -cz
             row[VALUE] = cx * nx + cy * ny + cz * nz
             # g = -(w1 x w2) x n + W x (W x n)
             hx, hy, hz = cross(wx, wy, wz, nx, ny, nz)
@@ -106,6 +97,7 @@ def closed_row(kind, length, motion, acceleration, row):
             row[QUADRATIC] = cx * (hx - ax) + cy * (hy - ay) + cz * (hz - az)
             cx, cy, cz = cross(nx, ny, nz, cx, cy, cz)
         else:
+            r1, r2 = load9(base, ROTATION), load9(end, ROTATION)
             cx, cy, cz = _rotation_row(kind, r1, r2, wx, wy, wz, gx, gy, gz, row)
         store3(line, 0, -cx, -cy, -cz)
         store3(line, 3, none, none, none)
@@ -118,6 +110,12 @@ def closed_row(kind, length, motion, acceleration, row):
     for k in range(12):
         second = second + line[k] * acceleration[k]
     row[RATE], row[SECOND] = rate, second
+
+
+@kernel
+def _axis(frame, i):
+    """Column i of the rotation of a frame."""
+    return frame[ROTATION + i], frame[ROTATION + 3 + i], frame[ROTATION + 6 + i]
 
 
 @kernel

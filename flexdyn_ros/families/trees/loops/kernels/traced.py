@@ -18,12 +18,23 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
-from flexdyn_ros.numerics.compiling.windows import shaped, window
+from flexdyn_ros.numerics.compiling.windows import copy, row, shaped, window
 from flexdyn_ros.numerics.verbs import table as motion
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .independent import backwards, forwards
-from .rows import HELD, SHARES, STEPS_WORK, TAKEN, TAKING, inner_function, loops_header, room_at, see_loops
+from .rows import (
+    HELD,
+    ROWS,
+    SHARES,
+    STEPS_WORK,
+    TAKEN,
+    TAKING,
+    inner_function,
+    loops_header,
+    room_at,
+    see_loops,
+)
 
 #: rounds of the iteration of multipliers, and its mu; rounds of the projection of a pose
 ROUNDS, MU, CLOSINGS = 3, 1e-8, 2
@@ -178,6 +189,20 @@ def constrain(robot, work, q, v):
     return OK
 
 
+def write_rows(robot, work, q, v, out):
+    """Write residuals, rates, dJ/dt v (m,) and J (nv, m) of the rows of all loops, one after the other."""
+    address = robot_of(robot)
+    head = loops_header(address)
+    m, nv, room = head[ROWS], head[views.NV], work + 8 * head[STEPS_WORK]
+    data, found = room_at(head, room), floats_at(out, (3 + nv) * m)
+    see_loops(address, work, floats_at(q, head[views.NQ]), floats_at(v, nv), room, 1)
+    for k, array in enumerate((data.phi, data.rate, data.bias)):
+        copy(window(found, k * m, m), window(array, 0, m))
+    for j in range(nv):
+        copy(window(found, (3 + j) * m, m), window(row(data.J, j), 0, m))
+    return OK
+
+
 class Traced(NamedTuple):
     """A function that is interpreted alone, as `Callback` has it."""
 
@@ -185,4 +210,8 @@ class Traced(NamedTuple):
 
 
 #: by the names that exporters look for
-functions: dict[str, Any] = {"traced_accelerate": Traced(accelerate), "traced_constrain": Traced(constrain)}
+functions: dict[str, Any] = {
+    "traced_accelerate": Traced(accelerate),
+    "traced_constrain": Traced(constrain),
+    "traced_rows": Traced(write_rows),
+}
