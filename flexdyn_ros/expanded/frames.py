@@ -92,9 +92,13 @@ def add_visual(link: etree._Element, shape: str, placement: Placement, **sizes: 
     visual = etree.SubElement(link, "visual")
     geometry = etree.SubElement(visual, "geometry")
     etree.SubElement(geometry, shape, sizes)
-    # rviz draws what has no material in red
-    etree.SubElement(etree.SubElement(visual, "material", name="grey"), "color", rgba="0.6 0.6 0.63 1")
     set_origin(visual, placement)
+    return in_grey(visual)
+
+
+def in_grey(visual: etree._Element) -> etree._Element:
+    """The visual with a material: rviz draws what has none in red."""
+    etree.SubElement(etree.SubElement(visual, "material", name="grey"), "color", rgba="0.6 0.6 0.63 1")
     return visual
 
 

@@ -66,6 +66,12 @@ def test_what_is_drawn_here_is_grey():
     assert {visual.find("material/color").get("rgba") for visual in shapes} == {"0.6 0.6 0.63 1"}
 
 
+@pytest.mark.parametrize("name", ["excavator", "delta", "mobile_arm", "boom", "soft_arm", "canadarm2"])
+def test_nothing_is_red(name):
+    root = ElementTree.fromstring(flexdyn_ros.expand(flexdyn_ros.load(name)).urdf)
+    assert [visual for visual in root.iter("visual") if visual.find("material") is None] == []
+
+
 def test_a_platform_is_drawn_from_its_geometry():
     robot = without_visuals("stewart_1t")
     rows = visuals(robot)

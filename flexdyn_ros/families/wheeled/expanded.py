@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lxml import etree
 
+from flexdyn_ros.expanded.frames import in_grey
 from flexdyn_ros.robot.verbs import Robot
 
 #: radius of a wheel that has no tyre, in pictures [m]; and the width of all
@@ -41,6 +42,7 @@ def hang_wheels(root: etree._Element, robot: Robot) -> Suspensions:
         shape = etree.SubElement(etree.SubElement(visual, "geometry"), "cylinder")
         shape.set("radius", f"{radius:.9g}")
         shape.set("length", f"{SHOWN_WIDTH:.9g}")
+        in_grey(visual)
         joint = etree.SubElement(root, "joint", name=f"{wheel.name}/suspension", type="prismatic")
         etree.SubElement(joint, "parent", link=wheel.link)
         etree.SubElement(joint, "child", link=name)

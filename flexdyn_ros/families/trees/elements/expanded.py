@@ -16,7 +16,7 @@ from lxml import etree
 
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.description.elements.loops import Loop
-from flexdyn_ros.expanded.frames import limit_to
+from flexdyn_ros.expanded.frames import in_grey, limit_to
 from flexdyn_ros.expanded.shown_tree import reach_of
 from flexdyn_ros.families.trees.elements.model import Element
 from flexdyn_ros.multibody.constraints.loop import loops_of
@@ -193,6 +193,7 @@ def _add_tube(link: etree._Element, radius: float, length: float, share: float) 
     shape = etree.SubElement(etree.SubElement(visual, "geometry"), "cylinder")
     shape.set("radius", f"{radius:.9g}")
     shape.set("length", f"{length:.9g}")
+    in_grey(visual)
 
 
 class Rod(NamedTuple):
