@@ -146,11 +146,9 @@ class _ShownTube:
     def coloured(self, state: TubeState, top: float) -> Assignments:
         turned = wxyz_of(state.rotation).astype(np.float32)
         scales = self._tube.scales(state)
-        is_known = np.isfinite(state.value)[:, None]
         value = np.nan_to_num(state.value)
-        colours = np.where(
-            is_known, colours_of(value / top if top > 0.0 else value), np.array(UNKNOWN, dtype=np.uint8)
-        )
+        colours = colours_of(value / top if top > 0.0 else value)
+        colours[~np.isfinite(state.value)] = UNKNOWN
 
         def assign() -> None:
             self._pieces.batched_positions = state.position.astype(np.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.view.around.stage import PRESETS
 from flexdyn_ros.view.drawing.overlays import names_of
 from flexdyn_ros.view.drawing.shown_robot import COLOURINGS
@@ -58,8 +59,8 @@ class LookTab:
 
     def colour(self) -> str:
         """What tubes are coloured by."""
-        shown: str = self._viewer.shown.appearance.shown_quantity(choice(self.colouring, COLOURINGS[0]))
-        return shown
+        appearance: Appearance = self._viewer.shown.appearance
+        return appearance.shown_quantity(choice(self.colouring, COLOURINGS[0]))
 
     def chosen_overlays(self) -> set[str]:
         """Names of what is laid over the robot."""
