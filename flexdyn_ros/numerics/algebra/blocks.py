@@ -53,14 +53,34 @@ def _teach() -> None:
     def is_array(given: types.Type) -> bool:
         return isinstance(given, types.Array) and given.ndim == 1 and given.layout == "C"
 
+    def over(builder, begin, end, size, step, kind):
+        """Call step(i, kind) for i from `begin` in steps of `size` while it is below `end`: a loop that stays
+        as it is written, since its rounds are few."""
+        before = builder.block
+        body, after = (builder.append_basic_block(name) for name in ("rounds", "on"))
+        builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
+        builder.position_at_end(body)
+        i = builder.phi(begin.type)
+        step(i, kind)
+        following = builder.add(i, size)
+        again = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
+        again.set_metadata("llvm.loop", as_written(builder.module))
+        i.add_incoming(begin, before)
+        i.add_incoming(following, builder.block)
+        builder.position_at_end(after)
+
+    def as_written(module):
+        """What tells LLVM not to unroll a loop; such a node names itself first."""
+        node, said = module.add_metadata([]), module.add_metadata(["llvm.loop.unroll.disable"])
+        node.operands = (node, said)
+        return node
+
     def over_blocks(builder, count, step):
         """Call step(address offset, type of what is there) over whole blocks, then over single numbers."""
         size = count.type(BLOCK)
         whole = builder.mul(builder.sdiv(count, size), size)
-        with cgutils.for_range_slice(builder, count.type(0), whole, size) as (i, _):
-            step(i, vector)
-        with cgutils.for_range_slice(builder, whole, count, count.type(1)) as (i, _):
-            step(i, one)
+        over(builder, count.type(0), whole, size, step, vector)
+        over(builder, whole, count, count.type(1), step, one)
 
     def load(builder, data, i, kind):
         return builder.load(builder.bitcast(builder.gep(data, [i]), kind.as_pointer()), align=8)
