@@ -167,14 +167,9 @@ def _owners(share: np.ndarray, most: int) -> np.ndarray:
     largest sum of shares: each column's largest one, where that gives no row too many."""
     rows = np.argmax(share, axis=0) if share.size else np.zeros(0, dtype=np.intp)
     if np.bincount(rows, minlength=1).max() > most:
-        # not at the top, as `eigh`; scipy.optimize takes twice the time to import
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+        from scipy.optimize import linear_sum_assignment  # not at the top, as `eigh`
 
-        # no share is 0, which would be none
-        slots, columns = min_weight_full_bipartite_matching(
-            csr_array(1.0 + np.repeat(share, most, axis=0)), maximize=True
-        )
+        slots, columns = linear_sum_assignment(-np.repeat(share, most, axis=0))
         rows[columns] = slots // most
     return rows
 
