@@ -7,12 +7,17 @@ from scipy.optimize import linear_sum_assignment
 from flexdyn_ros.numerics.algebra.assignment import assign
 
 
-@pytest.mark.parametrize("n, m", [(1, 1), (2, 2), (3, 7), (12, 12), (20, 33), (0, 4)])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 2), (3, 7), (12, 12), (20, 33), (0, 4)])
 def test_assignments_have_the_least_sum(n, m):
     rng = np.random.default_rng(n + 100 * m)
-    for cost in (rng.standard_normal((n, m)), rng.integers(0, 3, (n, m)).astype(float), -rng.random((n, m)) ** 9):
+    for cost in (
+        rng.standard_normal((n, m)),
+        rng.integers(0, 3, (n, m)).astype(float),
+        -(rng.random((n, m)) ** 9),
+    ):
         columns = assign(cost)
-        assert columns.shape == (n,) and np.unique(columns).size == n
+        assert columns.shape == (n,)
+        assert np.unique(columns).size == n
         least = cost[linear_sum_assignment(cost)].sum()
         assert cost[np.arange(n), columns].sum() == pytest.approx(least, abs=1e-12)
 
