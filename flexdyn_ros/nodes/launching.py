@@ -23,6 +23,7 @@ from flexdyn_ros.errors import DescriptionError, FlexdynError
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.writing import write_text
 
 
 def argument(
@@ -176,7 +177,7 @@ def _fitted(file: Path, robot: Robot) -> Path:
     folder = tempfile.mkdtemp(prefix="flexdyn_rviz_")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     copy = Path(folder) / file.name
-    copy.write_text(f"{head}  Views:\n{views}")
+    write_text(copy, f"{head}  Views:\n{views}")
     return copy
 
 

@@ -63,11 +63,15 @@ def states_of(robot, joints, folder):
         lengths = robot.inverse_kinematics(robot.neutral()).length
         states = []
         for time, x, speed in zip(t.tolist(), sway, rate, strict=True):
-            state = JointState(name=list(robot.effort_names), position=lengths + x, velocity=np.full(6, speed))
+            state = JointState(
+                name=list(robot.effort_names), position=lengths + x, velocity=np.full(6, speed)
+            )
             state.header.stamp.sec, state.header.stamp.nanosec = divmod(round(1e9 * time), 10**9)
             states.append(state)
         return states
-    run = flexdyn_ros.simulate(flexdyn_ros.load(robot.name, options={"gravity": [0, 0, 0]}), t[-1], sample=PERIOD)
+    run = flexdyn_ros.simulate(
+        flexdyn_ros.load(robot.name, options={"gravity": [0, 0, 0]}), t[-1], sample=PERIOD
+    )
     for name in joints:
         c = robot.coordinates[robot.index(name)]
         run.q[1:, c.q_index] += sway
@@ -123,9 +127,7 @@ def answers(context, controller, name, states, events, late=0):
 
 
 @pytest.mark.parametrize(("controller", "name", "joints"), RUNS)
-def test_commands_are_the_same_though_a_trajectory_comes_earlier_or_later(
-    controller, name, joints, tmp_path
-):
+def test_commands_are_the_same_though_a_trajectory_comes_earlier_or_later(controller, name, joints, tmp_path):
     robot = flexdyn_ros.load(name)
     states = states_of(robot, joints, tmp_path)
     given = dict(zip(TIMES, trajectories(robot, joints), strict=True))
