@@ -135,15 +135,15 @@ def clock_and_frames() -> tuple[list[object], dict[str, object], dict[str, objec
     return arguments, clock, frames
 
 
-#: rviz shows 45 degrees from top to bottom: a sphere fills its window from 1 / sin(22.5 degrees) of its radius
+#: rviz shows 45 degrees from top to bottom: a sphere fills its window from 1 / sin(22.5 degrees) radii
 FULL = 2.6
 #: distance of a fitted view, and the largest of a view that is kept, in radii of the robot
 FITTED, LARGEST = 5.0, 8.0
 
 
 def rviz_configuration(robot: Robot) -> Path:
-    """The file rviz/NAME.rviz that shows robots of this family. Where its view does not hold this one, or from
-    so far that it is small, the file is a copy with another view, which goes when this process ends.
+    """The file rviz/NAME.rviz that shows robots of this family; where its view does not hold this one, or is
+    far from it, a copy with another view, which goes when this process ends.
 
     Raises
     ------

@@ -28,7 +28,7 @@ from flexdyn_ros.simulation.live.message_fields import doubles, seconds_of
 
 #: what is called with the messages of topics
 Callbacks = dict[str, Callable[[Any], None]]
-#: seconds by which the stamp of a trajectory may differ from the last state and still be its begin: two states
+#: seconds by which the stamp of a trajectory may differ from the last state and be its begin: two states
 NEAR = 0.025
 #: positions and velocities
 Motion = tuple[np.ndarray, np.ndarray]
