@@ -3,8 +3,6 @@
 A recorder keeps no goals of actions, and a player sends a trajectory a state earlier or later than it came.
 """
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -27,7 +25,7 @@ from trajectory_msgs.msg import (  # noqa: E402
 )
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes import input_shaper, pd_controller, seconds_of  # noqa: E402
+from flexdyn_ros.nodes import input_shaper, pd_controller  # noqa: E402
 from flexdyn_ros.nodes.platform_controller import PlatformController  # noqa: E402
 from flexdyn_ros.simulation.recordings.cdr import types  # noqa: E402
 

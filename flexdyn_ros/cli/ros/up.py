@@ -34,12 +34,12 @@ from flexdyn_ros.cli.terminal import (
     xacro_of,
 )
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.errors import ROS, MissingExtraError
 from flexdyn_ros.families.registry import families, family_of
 from flexdyn_ros.nodes.launching import rviz_configuration
 from flexdyn_ros.nodes.ros.parameter_files import file_mistakes, mistakes_of_file
 from flexdyn_ros.nodes.ros.surroundings import check_shared_memory
+from flexdyn_ros.robot.verbs import Robot
 
 #: seconds that nodes get to end by themselves before they are killed
 GRACE = 5.0
