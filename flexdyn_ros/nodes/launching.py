@@ -5,19 +5,25 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import re
 import shlex
+import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import own_share
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.errors import DescriptionError, FlexdynError
 from flexdyn_ros.families.registry import family_of
+from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.writing import write_text
 
 
 def argument(
@@ -129,19 +135,50 @@ def clock_and_frames() -> tuple[list[object], dict[str, object], dict[str, objec
     return arguments, clock, frames
 
 
-def rviz_configuration(description: RobotDescription) -> Path:
-    """The file rviz/NAME.rviz that shows robots of this family.
+#: rviz shows 45 degrees from top to bottom: a sphere fills its window from 1 / sin(22.5 degrees) radii
+FULL = 2.6
+#: distance of a fitted view, and the largest of a view that is kept, in radii of the robot
+FITTED, LARGEST = 5.0, 8.0
+
+
+def rviz_configuration(robot: Robot) -> Path:
+    """The file rviz/NAME.rviz that shows robots of this family; where its view does not hold this one, or is
+    far from it, a copy with another view, which goes when this process ends.
 
     Raises
     ------
     DescriptionError
         If it was not installed.
     """
-    name = f"{family_of(description).rviz(description)}.rviz"
+    name = f"{family_of(robot.description).rviz(robot.description)}.rviz"
     for share in own_share():
         if (share / "rviz" / name).is_file():
-            return share / "rviz" / name
+            return _fitted(share / "rviz" / name, robot)
     raise DescriptionError("no rviz configuration", value=name, expected="the files of rviz/, installed")
+
+
+def _fitted(file: Path, robot: Robot) -> Path:
+    """The file, or a copy that looks at the middle of the origins of all frames of the neutral robot."""
+    try:
+        points = robot.frames(robot.neutral())[:, :3, 3]
+    except FlexdynError:
+        return file
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    radius = float(np.linalg.norm(points - middle, axis=1).max())
+    text = file.read_text()
+    view = yaml.safe_load(text)["Visualization Manager"]["Views"]["Current"]
+    focus = np.array([view["Focal Point"][axis] for axis in "XYZ"])
+    needed = FULL * (radius + float(np.linalg.norm(focus - middle)))
+    if radius == 0.0 or needed <= view["Distance"] <= LARGEST * radius:
+        return file
+    head, views = text.split("  Views:\n")
+    for key, value in (("Distance", FITTED * radius), *zip("XYZ", middle.tolist(), strict=True)):
+        views = re.sub(rf"(?m)^( +{key}:) .*$", rf"\1 {value:.6g}", views, count=1)
+    folder = tempfile.mkdtemp(prefix="flexdyn_rviz_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = Path(folder) / file.name
+    write_text(copy, f"{head}  Views:\n{views}")
+    return copy
 
 
 def rviz_arguments() -> list[object]:
@@ -195,7 +232,7 @@ def _start(
     source = robot.perform(context)
     entries = _xacro_entries("" if xacro is None else xacro.perform(context))
     arguments = {name: text for name, colon, text in (entry.partition(":=") for entry in entries) if colon}
-    path = file.perform(context) or str(rviz_configuration(read(source, xacro=arguments or None)))
+    path = file.perform(context) or str(rviz_configuration(load(source, xacro=arguments or None)))
     clock = {"use_sim_time": use_sim_time}
     nodes = [
         Node(package="rviz2", executable="rviz2", name="rviz2", arguments=["-d", path], parameters=[clock])

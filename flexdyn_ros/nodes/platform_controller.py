@@ -40,6 +40,7 @@ class PlatformController(FeedForwardController):
         limits = robot.effort_limits if settings.saturate else np.full(robot.nu, np.inf)
         topic = "simulator/hydraulic_command" if self._to_cylinders else "joint_commands"
         self.lead(robot, (-limits, limits), topic)
+        self._followed = self.advertise("~/followed_trajectory")
         return {"leg_states": self.take_state, "~/platform_trajectory": self._on_trajectory}
 
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
@@ -62,7 +63,7 @@ class PlatformController(FeedForwardController):
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory) -> None:
         try:
-            now = self.needs_state("leg_states")
+            now = self.begin_of(message, "leg_states")
             q_d, v_d, _ = self._timeline(now)
             path = read_pose_path(message, self._robot, now, q_d, v_d)
             check_reach(path)
@@ -70,7 +71,7 @@ class PlatformController(FeedForwardController):
             self.refuse(error)
             return
         self._timeline.follow(now, path)
-        self.remark_start(message, now)
+        self.announce(message, now)
 
 
 main = executable(PlatformController)

@@ -118,7 +118,7 @@ class SoftArmController(FeedForwardController):
 
     def _on_tip_trajectory(self, message: MultiDOFJointTrajectory) -> None:
         try:
-            now = self.needs_state("state")
+            now = self.begin_of(message, "state")
             count = len(message.points)
             if count > MOST:
                 raise TrajectoryError(f"it has {count} points, expected at most {MOST}")
@@ -129,7 +129,7 @@ class SoftArmController(FeedForwardController):
             return
         self._stand = stand
         self._timeline.follow(now, stand.way)
-        self.remark_start(message, now)
+        self.announce(message, now)
         if count:
             self._solver.begin(solve)
         else:
@@ -137,7 +137,7 @@ class SoftArmController(FeedForwardController):
 
     def _on_joint_trajectory(self, message: JointTrajectory) -> None:
         try:
-            now = self.needs_state("state")
+            now = self.begin_of(message, "state")
             path = self._shape_path(message, now)
         except (TrajectoryError, FlexdynError) as error:
             self.refuse(error)
@@ -145,7 +145,7 @@ class SoftArmController(FeedForwardController):
         self._solver.end()
         self._stand = None
         self._timeline.follow(now, path)
-        self.remark_start(message, now)
+        self.announce(message, now)
 
     def _on_solved(self, path: TipPath) -> None:
         """The path begins now, or when the arm is at rest."""

@@ -55,6 +55,7 @@ _JOINT_CONTROLLER = (
     _JOINT_TRAJECTORY,
     _JOINT_COMMANDS,
     _CONTROLLER_STATE,
+    Topic("out", "~/followed_trajectory", "trajectory_msgs/JointTrajectory", LATCHED),
     _DIAGNOSTICS,
 )
 TOPICS: dict[str, tuple[Topic, ...]] = {
@@ -116,6 +117,7 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
         _JOINT_COMMANDS,
         Topic("out", "simulator/hydraulic_command", "flexdyn_interfaces/HydraulicCommand"),
         _CONTROLLER_STATE,
+        Topic("out", "~/followed_trajectory", "trajectory_msgs/MultiDOFJointTrajectory", LATCHED),
         _DIAGNOSTICS,
     ),
     "soft_arm_controller": (

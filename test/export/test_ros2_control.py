@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from lxml import etree
-from ros2_control_headers import write_headers
+from ros2_control_headers import STRICT, Core, write_headers
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -19,84 +19,6 @@ from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-STRICT = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined"]
-STRICT += ["-fno-sanitize-recover"]
-
-#: reads lines: start X..., mode JOINT KIND, command JOINT KIND X, advance SECONDS, repeat N SECONDS, state
-DRIVER = """
-#include <cstdio>
-#include <cstdlib>
-#include <iostream>
-#include <sstream>
-#include "@PACKAGE@/core.hpp"
-using namespace @PACKAGE@;
-int main()
-{
-  Core core;
-  std::string line, word;
-  while (std::getline(std::cin, line)) {
-    std::istringstream words(line);
-    words >> word;
-    if (word == "start") {
-      std::array<double, model::joints> at{};
-      for (auto & x : at) { words >> word; x = std::strtod(word.c_str(), nullptr); }
-      if (!core.start(at.data())) { std::printf("failed: %s\\n", core.message()); }
-    } else if (word == "mode") {
-      int j = 0; words >> j >> word;
-      core.set_mode(j, word == "position" ? Mode::position : word == "velocity" ? Mode::velocity
-                       : word == "effort" ? Mode::effort : Mode::hold);
-    } else if (word == "command") {
-      int j = 0; std::string kind; words >> j >> kind >> word;
-      auto & to = kind == "position" ? core.command_position : kind == "velocity" ? core.command_velocity
-                  : core.command_effort;
-      to[j] = std::strtod(word.c_str(), nullptr);
-    } else if (word == "repeat") {
-      long n = 0; double h = 0.0; words >> n >> h;
-      for (long i = 0; i < n; ++i) {
-        if (!core.advance(h)) { std::printf("failed: %s\\n", core.message()); break; }
-      }
-    } else {
-      std::printf("steps %ld\\n", core.steps());
-      for (double x : core.q) { std::printf("%.17g ", x); }
-      for (double x : core.v) { std::printf("%.17g ", x); }
-      for (double x : core.effort) { std::printf("%.17g ", x); }
-      std::printf("\\n");
-    }
-  }
-}
-"""
-
-
-class Core:
-    """The core of a generated package as a program."""
-
-    def __init__(self, robot, folder: Path, dt: float = 1e-3) -> None:
-        self.robot, self.folder = robot, folder
-        self.files = export.ros2_control(robot, folder, dt=dt)
-        self.package = next(folder.glob("*_hardware.xml")).stem
-        driver = folder / "driver.cpp"
-        driver.write_text(DRIVER.replace("@PACKAGE@", self.package))
-        c = next((folder / "src").glob("*.c"))
-        build = ["gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-c", str(c)]
-        subprocess.run([*build, "-o", str(folder / "robot.o")], check=True)
-        sources = [str(folder / "src" / name) for name in ("core.cpp", "model.cpp")]
-        inputs = [str(driver), *sources, str(folder / "robot.o")]
-        self.program = str(folder / "driver")
-        include = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
-        subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", self.program], check=True)
-
-    def run(self, *lines: str):
-        """The states that were asked for as (q, v, effort), and what went wrong."""
-        text = "\n".join(lines) + "\n"
-        done = subprocess.run([self.program], input=text, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr[-2000:]
-        found, nq, nv = [], self.robot.nq, self.robot.nv
-        told = done.stdout.splitlines()
-        for i, line in enumerate(told):
-            if line.startswith("steps"):
-                x = np.array(told[i + 1].split(), dtype=float)
-                found.append((x[:nq], x[nq : nq + nv], x[nq + nv :]))
-        return found, [line for line in told if line.startswith("failed")]
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,29 @@ def prefix(tmp_path_factory):
     return prefix
 
 
+#: in place of a program of another package: lives until it is interrupted
+STANDING = f"#!{sys.executable}\nimport signal, sys\nsignal.sigwait([signal.SIGINT, signal.SIGTERM])\n"
+
+
+@pytest.fixture
+def stand_ins(prefix, environment):
+    """Packages that launch files need and that are not here, with programs that wait."""
+    from ament_index_python import PackageNotFoundError, get_package_prefix
+
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    needed = {"controller_manager": ["ros2_control_node", "spawner"], "joint_trajectory_controller": []}
+    for package, programs in (needed | {"joint_state_topic_hardware_interface": [], "xacro": []}).items():
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            (index / package).touch()
+            (prefix / "lib" / package).mkdir()
+            for program in programs:
+                path = prefix / "lib" / package / program
+                path.write_text(STANDING)
+                path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
 @pytest.fixture
 def environment(prefix, monkeypatch):
     """The prefix before all others, in this process too."""
@@ -139,7 +162,7 @@ sys.exit(service.run())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_an_interrupted_start_leaves_no_node_behind(file, environment, tmp_path, monkeypatch):
+def test_an_interrupted_start_leaves_no_node_behind(file, environment, stand_ins, tmp_path, monkeypatch):
     """Ctrl-C at twenty moments of the first three seconds. A terminal interrupts all processes, and launch
     counts on that: it sends its nodes no SIGINT itself."""
     monkeypatch.setenv("ROS_DOMAIN_ID", str(1 + (int(os.environ.get("ROS_DOMAIN_ID", "0")) + 43) % 100))

@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -11,6 +12,7 @@ import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.nodes.launching import rviz_configuration
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -91,9 +93,36 @@ def test_there_is_a_file_for_every_family():
     for family, name in ROBOTS.items():
         description = read(name)
         assert family_of(description).rviz(description) == family
-        assert rviz_configuration(description) == ROOT / "rviz" / f"{family}.rviz"
+        assert rviz_configuration(flexdyn_ros.load(name)) == ROOT / "rviz" / f"{family}.rviz"
     rigid = read("canadarm2", options={"formulation.flexible": False})
     assert family_of(rigid).rviz(rigid) == "tree"
+
+
+@pytest.mark.parametrize("name", sorted(file.name.partition(".")[0] for file in (ROOT / "urdf").iterdir()))
+def test_the_view_holds_the_robot_and_is_not_far_from_it(name):
+    """By the projection of rviz's orbit camera: 45 degrees from top to bottom, wider than high."""
+    robot = flexdyn_ros.load(name)
+    file = rviz_configuration(robot)
+    view = manager(file)["Views"]["Current"]
+    yaw, pitch = view["Yaw"], view["Pitch"]
+    back = np.array([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch)])
+    right = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    eye = np.array([view["Focal Point"][axis] for axis in "XYZ"]) + view["Distance"] * back
+    low, high = ShownRobot(robot).bounds(robot.neutral())
+    corners = np.array([np.where(bits, high, low) for bits in np.ndindex(2, 2, 2)]) - eye
+    depth = -corners @ back
+    assert depth.min() > view["Near Clip Distance"]
+    across, up = (corners @ axis / depth / np.tan(np.pi / 8.0) for axis in (right, np.cross(back, right)))
+    assert np.abs(across).max() < 1.0
+    assert np.abs(up).max() < 1.0
+    assert max(np.ptp(across), np.ptp(up)) > 0.3
+    # all but the view is that of the file
+    shipped = yaml.safe_load((ROOT / "rviz" / file.name).read_text())
+    fitted = yaml.safe_load(file.read_text())
+    for content in (shipped, fitted):
+        for key in ("Distance", "Focal Point"):
+            content["Visualization Manager"]["Views"]["Current"].pop(key)
+    assert fitted == shipped
 
 
 def test_displays_and_properties_are_known(file):

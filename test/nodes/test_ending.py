@@ -1,10 +1,13 @@
 """Nodes end with exit code 0 when told to, however often and however late."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +78,59 @@ def test_cleanup_leaves_nothing_of_what_setup_made(module, name, robot):
             assert (entities() == before) == (transition == "cleanup"), transition
     node.destroy_node()
     context.try_shutdown()
+
+
+def threads():
+    """Of Fast DDS, and of this process's nodes."""
+    names = []
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            names.append((task / "comm").read_text())
+        except OSError:
+            continue
+    own = {"pace", "recorder", "steps"}
+    return sum(name.startswith("dds.") for name in names), sum(x.name in own for x in threading.enumerate())
+
+
+@pytest.mark.parametrize("transitions", [(), ("configure",), ("configure", "activate")])
+@pytest.mark.parametrize(
+    ("module", "name", "robot"),
+    [
+        ("simulator.node", "Simulator", "two_link"),
+        ("dynamics_server.node", "DynamicsServer", "two_link"),
+        ("hydraulic_actuators", "HydraulicActuators", "stewart_1t"),
+    ],
+)
+def test_a_node_that_nobody_cleaned_up_leaves_no_participant_and_no_thread(
+    module, name, robot, transitions, tmp_path
+):
+    """Without the collector of garbage: what stays in the graph disturbs the nodes of other processes."""
+    from importlib import import_module
+
+    import rclpy
+    from rclpy.lifecycle import TransitionCallbackReturn
+    from rclpy.parameter import Parameter
+
+    from flexdyn_ros.nodes.ros.executor import EnduringExecutor
+
+    given = {"description_file": robot, "autostart": False}
+    if name == "Simulator":
+        given["record_file"] = str(tmp_path / "run.mcap")
+    context, before, frozen = rclpy.Context(), threads(), gc.get_freeze_count()
+    rclpy.init(context=context)
+    gc.disable()
+    try:
+        make = getattr(import_module(f"flexdyn_ros.nodes.{module}"), name)
+        node = make(context=context, parameter_overrides=[Parameter(x, value=y) for x, y in given.items()])
+        executor = EnduringExecutor(node)
+        for transition in transitions:
+            assert getattr(node, f"trigger_{transition}")() == TransitionCallbackReturn.SUCCESS
+        assert threads()[0] > before[0]
+        executor.shutdown()
+        node.destroy_node()
+        assert threads() == before
+    finally:
+        gc.enable()
+        context.try_shutdown()
+    # nor does it keep others alive
+    assert gc.get_freeze_count() == frozen

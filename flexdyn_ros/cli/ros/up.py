@@ -39,6 +39,7 @@ from flexdyn_ros.families.registry import families, family_of
 from flexdyn_ros.nodes.launching import rviz_configuration
 from flexdyn_ros.nodes.ros.parameter_files import file_mistakes, mistakes_of_file
 from flexdyn_ros.nodes.ros.surroundings import check_shared_memory
+from flexdyn_ros.robot.verbs import Robot
 
 #: seconds that nodes get to end by themselves before they are killed
 GRACE = 5.0
@@ -158,7 +159,7 @@ def up(
         remapped = REMAPPED | (AT_CYLINDERS if hydraulics is Cylinders.EXTERNAL else {})
         commands = {node: _command(node, namespace, files, remapped.get(node, {})) for node in nodes}
         if rviz:
-            commands["rviz2"] = _rviz_command(namespace, description)
+            commands["rviz2"] = _rviz_command(namespace, loaded)
         raise typer.Exit(_watch(commands))
 
 
@@ -248,11 +249,11 @@ def _command(node: str, namespace: str, files: list[Path], remapped: Mapping[str
     return command
 
 
-def _rviz_command(namespace: str, description: RobotDescription) -> list[str]:
+def _rviz_command(namespace: str, robot: Robot) -> list[str]:
     program = shutil.which("rviz2")
     if program is None:
         raise MissingExtraError("rviz2", ROS)
-    command = [program, "-d", str(rviz_configuration(description)), "--ros-args", "-p", "use_sim_time:=true"]
+    command = [program, "-d", str(rviz_configuration(robot)), "--ros-args", "-p", "use_sim_time:=true"]
     return [*command, "-r", f"__ns:=/{namespace.strip('/')}"] if namespace else command
 
 

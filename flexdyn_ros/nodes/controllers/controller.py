@@ -28,6 +28,8 @@ from flexdyn_ros.simulation.live.message_fields import doubles, seconds_of
 
 #: what is called with the messages of topics
 Callbacks = dict[str, Callable[[Any], None]]
+#: seconds by which the stamp of a trajectory may differ from the last state and be its begin: two states
+NEAR = 0.025
 #: positions and velocities
 Motion = tuple[np.ndarray, np.ndarray]
 
@@ -49,6 +51,8 @@ class Controller(ManagedNode):
         #: things that take goals while the node is active: they have resume, pause and close
         self._doors: list[Any] = []
         self._timeline: Timeline
+        #: publisher of the trajectories that are followed
+        self._followed: Any = None
         self._forget()
 
     # ---- what controllers give ----
@@ -126,11 +130,17 @@ class Controller(ManagedNode):
         self._refusal = str(error)
         self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
 
-    def remark_start(self, trajectory: object, now: float) -> None:
-        """A trajectory is followed: say it where it begins far from now [s]."""
+    def announce(self, trajectory: Any, now: float) -> None:
+        """A trajectory is followed: publish it with its begin, and say it where that is far from now [s]."""
         self._refusal, self._remark = "", distant_start(trajectory, now)
         if self._remark:
             self.get_logger().warning(self._remark)
+        if self._followed is not None:
+            told = type(trajectory)(joint_names=trajectory.joint_names, points=trajectory.points)
+            told.header.frame_id, told.header.stamp = trajectory.header.frame_id, trajectory.header.stamp
+            if seconds_of(told.header.stamp) <= 0.0:
+                told.header.stamp = self._stamp
+            self._followed.publish(told)
 
     def _health(self, name: str) -> list[DiagnosticStatus]:
         """Status NODE: trajectory."""
@@ -154,13 +164,18 @@ class Controller(ManagedNode):
         except FlexdynError as error:
             self.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
 
-    def needs_state(self, topic: str) -> float:
-        """Time of the last state [s]; TrajectoryError without one, or while the node is not active."""
+    def begin_of(self, trajectory: Any, topic: str) -> float:
+        """When a trajectory takes the place of the reference [s]: at its stamp if that is near the last
+        state, so that it is the same motion whether it is heard a state earlier or later, else now.
+
+        TrajectoryError without a state, or while the node is not active.
+        """
         if not self.is_active:
             raise TrajectoryError(INACTIVE)
         if self._now is None:
             raise TrajectoryError(f"no {topic} yet")
-        return self._now
+        stamp = seconds_of(trajectory.header.stamp)
+        return stamp if stamp > 0.0 and abs(stamp - self._now) <= NEAR else self._now
 
     def is_sound(self, command: Mapping[str, np.ndarray]) -> bool:
         """Whether a command is finite; logged if not."""

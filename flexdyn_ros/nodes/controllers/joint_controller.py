@@ -210,6 +210,7 @@ class JointController(Controller):
         )
         self._doors.append(self._action)
         self._commands = self.advertise("joint_commands")
+        self._followed = self.advertise("~/followed_trajectory")
         return {"joint_states": self.take_state, "~/joint_trajectory": self._on_trajectory}
 
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
@@ -296,7 +297,7 @@ class JointController(Controller):
         ------
         TrajectoryError
         """
-        now = self.needs_state("joint_states")
+        now = self.begin_of(trajectory, "joint_states")
         q_d, v_d, _ = self._timeline(now)
         for name in trajectory.joint_names:
             if name not in self._joints:
@@ -308,10 +309,10 @@ class JointController(Controller):
         self._limits.check(path, distant_start(trajectory, now))
         self._look_at_speed(path)
         try:
-            self._follow(path, q_d)
+            self._follow(now, path, q_d)
         except (ConvergenceError, StateError, SingularityError) as error:
             raise TrajectoryError(f"the arm cannot be shaped at the end of it: {error}") from error
-        self.remark_start(trajectory, now)
+        self.announce(trajectory, now)
         return path, self._busy_until
 
     def halt(self, path: JointPath, at_state: bool) -> None:
@@ -319,8 +320,11 @@ class JointController(Controller):
         assert self._now is not None
         q_d, _, _ = self._timeline(self._now)
         here = self._measured[0] if at_state else q_d
-        resting = JointPath.resting(path.rows, self._now, here[self._positions[path.rows]])
-        self._follow(resting, q_d)
+        x = here[self._positions[path.rows]]
+        self._follow(self._now, JointPath.resting(path.rows, self._now, x), q_d)
+        names = [self._robot.v_names[row] for row in path.rows]
+        point = JointTrajectoryPoint(positions=doubles(x))
+        self.announce(JointTrajectory(joint_names=names, points=[point]), self._now)
 
     def exclusively(self) -> AbstractContextManager[Any]:
         """All happens in the thread that spins."""
@@ -342,17 +346,16 @@ class JointController(Controller):
                 raise TrajectoryError(text)
             self.get_logger().warning(text, throttle_duration_sec=1.0)
 
-    def _follow(self, path: JointPath, held: np.ndarray) -> None:
-        """A path from now on; joints that it does not move stay at their present reference."""
-        assert self._now is not None
+    def _follow(self, now: float, path: JointPath, held: np.ndarray) -> None:
+        """A path from now [s] on; joints that it does not move stay at their present reference."""
         reference = along(path, held, self._positions[path.rows], self._robot.nv)
-        if self._now >= self._busy_until:
+        if now >= self._busy_until:
             # shapers change only where nothing moves: elsewhere the reference would jump
             shaper = self._law.shaper(reference(path.end)[0])
             if shaper is not None:
                 self._timeline.memory = shaper.length
                 self._reference = shaped(self._timeline, shaper)
-        self._timeline.follow(self._now, reference)
+        self._timeline.follow(now, reference)
         self._busy_until = path.end + self._timeline.memory
 
     # ---- what goes out ----

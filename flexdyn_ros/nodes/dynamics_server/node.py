@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -92,8 +91,6 @@ class DynamicsServer(ManagedNode):
             for warning in robot.warnings:
                 self.get_logger().warning(f"{robot.name}: {warning}")
             warm_up(robot)
-        # what is made by now stays: collections, which hold up requests, look at new objects only
-        gc.freeze()
         group = ReentrantCallbackGroup()
         self._requests = RequestScheduler(self, self._robots, self._settings, self._count)
         self.serve(srv.ListRobots, "list_robots", self._on_list, group)
@@ -122,10 +119,6 @@ class DynamicsServer(ManagedNode):
     def finish(self) -> bool:
         self._close("stopped because the server ends")
         return True
-
-    def destroy_node(self) -> None:
-        self.finish()
-        super().destroy_node()
 
     def _close(self, reason: str) -> None:
         """End the work on requests and goals, and their threads."""

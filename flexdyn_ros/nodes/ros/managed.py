@@ -3,6 +3,7 @@ a signal."""
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -16,6 +17,7 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import State
 from rclpy.action import ActionServer, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
@@ -108,9 +110,13 @@ class ManagedNode(LifecycleNode):
     destroyed at cleanup.
     """
 
+    #: whether nothing but this node lives in the process
+    owns_process = False
+
     def __init__(self, name: str, autostart: bool | None = None, **options: object) -> None:
         super().__init__(name, **options)
         self._kind = name
+        self._is_set_up = False
         #: between activation and deactivation: what a managed node offers, it offers then
         self.is_active = False
         self._inputs: list[Silence] = []
@@ -216,7 +222,9 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         self._tell_unknown_parameters()
-        return self._attempt(self.setup, "configure")
+        result = self._attempt(self.setup, "configure")
+        self._is_set_up = result == TransitionCallbackReturn.SUCCESS
+        return result
 
     def _tell_unknown_parameters(self) -> None:
         """Say which parameters were given that this node does not have."""
@@ -239,6 +247,11 @@ class ManagedNode(LifecycleNode):
             silence.begin()
         result = self._attempt(self.start, "activate")
         self.is_active = result == TransitionCallbackReturn.SUCCESS
+        if self.owns_process:
+            # what is made by now stays: collections, which hold up ticks and requests, look at new objects
+            # only. Not collected here: finalizers of rclpy's objects can wait for threads that wait for the
+            # interpreter. In a process with other nodes it would keep alive those that are destroyed
+            gc.freeze()
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -250,7 +263,7 @@ class ManagedNode(LifecycleNode):
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         for silence in self._inputs:
             silence.close()
-        self._inputs = []
+        self._inputs, self._is_set_up = [], False
         result = self._attempt(self.clear, "clean up")
         for destroy, entity in self._entities:
             destroy(entity)
@@ -260,6 +273,18 @@ class ManagedNode(LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.is_active = False
         return self._attempt(self.stop, "shut down")
+
+    def destroy_node(self) -> None:
+        """Destroy the node with all that it made: threads, actions, recording, and its part of the
+        middleware. It need not have been deactivated or cleaned up."""
+        self.is_active = False
+        if self._is_set_up:
+            self._attempt(self.stop, "stop")
+            self.on_cleanup(LifecycleState("inactive", State.PRIMARY_STATE_INACTIVE))
+        super().destroy_node()
+        # rclpy leaves it to the collector of garbage; until then it keeps the node, and with the last node of
+        # a context the participant, its threads and its ports
+        self._state_machine.destroy_when_not_in_use()
 
     def _attempt(self, action: Callable[[], None], what: str) -> TransitionCallbackReturn:
         try:
@@ -308,6 +333,7 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
         with joining(), told_in_a_sentence(given):
             rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
             node = make_node()
+            node.owns_process = True
     except ParameterError as error:
         rclpy.logging.get_logger("flexdyn_ros").fatal(str(error))
         rclpy.try_shutdown()

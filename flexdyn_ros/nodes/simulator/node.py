@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 import traceback
@@ -131,9 +130,6 @@ class Simulator(ManagedNode):
         # callbacks hold the interpreter for well below this; the pace must not wait five
         # milliseconds for its turn
         sys.setswitchinterval(2e-4)
-        # what is made by now stays: collections look at new objects only. Not collected here: finalizers of
-        # rclpy's objects can wait for threads that wait for the interpreter
-        gc.freeze()
         self._trajectories.action.resume()
         self._telemetry.publish_now()
         self._pace.clear()
