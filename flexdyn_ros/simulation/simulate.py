@@ -92,9 +92,9 @@ def simulate(
         other methods control acts on the rods.
     rtol, atol : float
         Tolerances of the methods with error control. atol holds for positions [m, rad], and for speeds times
-        the rate at which a coordinate would oscillate by itself (at least 1/s); None: 1e-9 of the
-        displacement that each coordinate makes, and errors of speeds ten times as large where links bend
-        (docs/simulation.md says why).
+        the rate at which a coordinate would oscillate by itself (at least 1/s); None: rtol / 1000 of the
+        displacement that each coordinate makes, within 1e-13 and 1e-9, and errors of speeds ten times as
+        large where links bend on wheels (docs/simulation.md says why).
     control : (nu,) or (na,) array, mapping from name to number, or callable (t, q, v) -> any, optional
         Efforts [N m, N]: of all `effort_names`, of the `actuators` in their order, or of those named; a
         callable is a digital controller: called at every `sample` and its answer held, unless it is

@@ -13,7 +13,7 @@ from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.steps.rates import HeldCommand, Rates, position_rates, rates_of
 from flexdyn_ros.simulation.steps.stepper import DIVERGED, FAILURES, NOT_FINITE
-from flexdyn_ros.simulation.steps.stiffness import ATOL, allowed_errors, speed_bounds
+from flexdyn_ros.simulation.steps.stiffness import allowed_errors, default_atol, speed_bounds
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 from flexdyn_ros.simulation.trajectory import Trajectory
 
@@ -45,12 +45,12 @@ class _System:
 
     def _atol(self) -> np.ndarray | float:
         """Absolute tolerances of y: as given, or those of the compiled methods; of accounts [J] and turns
-        ATOL."""
+        `default_atol`."""
         if self.plan.atol is not None:
             return self.plan.atol
-        robot = self.robot
-        atol = np.full(self.y0.size, ATOL)
-        allowed = allowed_errors(robot, self.plan.q0, None)
+        robot, rtol = self.robot, self.plan.rtol
+        atol = np.full(self.y0.size, default_atol(rtol))
+        allowed = allowed_errors(robot, self.plan.q0, rtol, None)
         for c in robot.coordinates:
             if c.q_index >= 0:
                 atol[c.q_index] = allowed[c.v_index]

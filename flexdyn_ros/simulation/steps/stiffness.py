@@ -10,8 +10,10 @@ import numpy as np
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-#: default absolute tolerance of runs with error control, of what a coordinate displaces or turns [m, rad]
-ATOL = 1e-9
+#: default absolute tolerance of runs with error control, of what a coordinate displaces or turns [m, rad]: at
+#: most, a share of rtol (so that fast modes of small amplitude keep their energy as the rest does), and at
+#: least, above rounding
+ATOL, ATOL_OF_RTOL, LEAST_ATOL = 1e-9, 1e-3, 1e-13
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
 #: ... and no softer than this natural frequency of the inertia it carries [rad/s], critically damped
@@ -110,13 +112,18 @@ def energy_scale(robot: Robot, q: np.ndarray, v: np.ndarray) -> float:
     return max(1.0, kinetic, robot.mass * float(np.linalg.norm(robot.gravity)))
 
 
-def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None) -> np.ndarray:
+def default_atol(rtol: float) -> float:
+    """Absolute tolerance [m, rad] that goes with a relative one: 1e-9 with 1e-6 and above."""
+    return max(LEAST_ATOL, min(ATOL, ATOL_OF_RTOL * rtol))
+
+
+def allowed_errors(robot: Robot, q: np.ndarray, rtol: float, atol: float | None) -> np.ndarray:
     """What an error of positions and speeds (2 nv,) may be apart from the relative tolerance.
 
-    atol, or by default ATOL of the displacement that a coordinate makes; of speeds that times the
-    coordinate's own rate at q.
+    atol, or that which goes with rtol by default, of the displacement that a coordinate makes; of speeds that
+    times the coordinate's own rate at q.
     """
-    sizes = ATOL / displacements(robot) if atol is None else np.full(robot.nv, atol)
+    sizes = default_atol(rtol) / displacements(robot) if atol is None else np.full(robot.nv, atol)
     return np.concatenate([sizes, sizes * own_rates(robot, q)])
 
 
