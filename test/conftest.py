@@ -3,6 +3,7 @@
 import fcntl
 import os
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,28 @@ def pytest_collection_modifyitems(items):
         skip = pytest.mark.skip(reason=f"ROS 2 cannot be imported here ({error})")
         for item in marked:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="module")
+def quick_compiler(tmp_path_factory):
+    """The package compiles without optimization, in a third of the time: for tests of what C computes.
+
+    What optimized code computes is asked by test/export/test_fmu.py, test_native.py and test_c_code.py.
+    """
+    from flexdyn_ros.export.native.library import find_compiler
+
+    compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+    if compiler is None or os.environ.get("CC"):
+        yield
+        return
+    script = tmp_path_factory.mktemp("compiler") / "cc"
+    script.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
+    script.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", str(script))
+        find_compiler.cache_clear()
+        yield
+    find_compiler.cache_clear()
 
 
 @pytest.hookimpl(optionalhook=True)
