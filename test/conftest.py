@@ -1,8 +1,10 @@
 """What all tests share: examples that are the same in every run, and ROS that stays on this machine."""
 
 import fcntl
+import gc
 import os
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,10 @@ os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randint(1, 100)
 # fits of `identification` take a quarter of the processor's time with one. NumPy is not imported yet
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# graphs and derivations make millions of objects, few of them in cycles: by the defaults, looking for those
+# takes a fifth of the time of a process that runs tests
+gc.set_threshold(20_000, 10, 20)
 
 # processes that share the tests do not hear each other's nodes
 worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
@@ -58,6 +64,12 @@ def pytest_sessionstart(session):
         remove_shared_memory_of_killed_nodes("/dev/shm")
 
 
+def pytest_collection_finish(session):
+    """What collecting made stays to the end: no search for cycles looks there again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_report_header():
     return f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']} HYPOTHESIS=flexdyn profile"
 
@@ -73,6 +85,28 @@ def pytest_collection_modifyitems(items):
         skip = pytest.mark.skip(reason=f"ROS 2 cannot be imported here ({error})")
         for item in marked:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="module")
+def quick_compiler(tmp_path_factory):
+    """The package compiles without optimization, in a third of the time: for tests of what C computes.
+
+    What optimized code computes is asked by test/export/test_fmu.py, test_native.py and test_c_code.py.
+    """
+    from flexdyn_ros.export.native.library import find_compiler
+
+    compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+    if compiler is None or os.environ.get("CC"):
+        yield
+        return
+    script = tmp_path_factory.mktemp("compiler") / "cc"
+    script.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
+    script.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", str(script))
+        find_compiler.cache_clear()
+        yield
+    find_compiler.cache_clear()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -118,16 +118,16 @@ class CLibrary:
 
 
 def compiled(folder: Path, name: str, *flags: str, compiler="gcc", dtype=np.float64) -> CLibrary:
-    """The C files of a folder as a library."""
-    command = [compiler, *STRICT, "-O1", "-shared", "-fPIC", *flags, f"{name}.c", "-o", f"{name}.so", "-lm"]
+    """The C files of a folder as a library; not optimized unless flags say so."""
+    command = [compiler, *STRICT, "-O0", "-shared", "-fPIC", *flags, f"{name}.c", "-o", f"{name}.so", "-lm"]
     subprocess.run(command, cwd=folder, check=True, timeout=120)
     return CLibrary(folder / f"{name}.so", name, dtype)
 
 
 def run_example(folder: Path, *flags: str, compiler="gcc") -> subprocess.CompletedProcess:
-    """main.c of a folder, compiled and run."""
+    """main.c of a folder, compiled and run; not optimized unless flags say so."""
     sources = sorted(path.name for path in folder.glob("*.c"))
-    command = [compiler, *STRICT, "-O1", *flags, *sources, "-o", "try", "-lm"]
+    command = [compiler, *STRICT, "-O0", *flags, *sources, "-o", "try", "-lm"]
     subprocess.run(command, cwd=folder, check=True, timeout=120)
     return subprocess.run(["./try"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 

@@ -23,7 +23,7 @@ SHIPPED = (
     "seven_joint_arm", "soft_arm", "soft_arm_3", "stewart_1t", "two_link",
 )  # fmt: skip
 #: as the page recommends
-FAST = ("-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+FAST = ("-O1", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 ALL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "energy", "frames", "step")
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
@@ -35,7 +35,7 @@ def test_the_example_prints_pythons_numbers(name, compiler, tmp_path):
     robot = flexdyn_ros.load(name)
     files = export.c(robot, tmp_path, ALL, frames=robot.frame_names[:3])
     assert [file.name for file in files] == [f"{name}.h", f"{name}.c", "README.md", "main.c"]
-    done = run_example(tmp_path, compiler=compiler)
+    done = run_example(tmp_path, "-O1", compiler=compiler)
     assert done.returncode == 0, done.stdout
     assert "step: v1" in done.stdout
 

@@ -13,7 +13,10 @@ fmpy = pytest.importorskip("fmpy")
 
 from fmpy.validation import validate_fmu  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+pytestmark = [
+    pytest.mark.skipif(not COMPILERS, reason="no C compiler"),
+    pytest.mark.usefixtures("quick_compiler"),
+]
 
 TARGET = np.array([0.4, -0.3])
 LAWS = {"computed_torque": {"frequency": 6.0}, "pd": {"stiffness": 50.0, "damping": np.array([20.0, 15.0])}}

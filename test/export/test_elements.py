@@ -9,6 +9,8 @@ import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 BOOM = """<robot name="boom"><link name="base"><inertial><mass value="90"/>
   <inertia ixx="9" iyy="9" izz="9" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <link name="boom"><inertial><origin xyz="1.2 0 0"/>

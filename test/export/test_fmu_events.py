@@ -11,7 +11,10 @@ fmpy = pytest.importorskip("fmpy")
 
 from fmpy.validation import validate_fmu  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+pytestmark = [
+    pytest.mark.skipif(not COMPILERS, reason="no C compiler"),
+    pytest.mark.usefixtures("quick_compiler"),
+]
 
 CART = """<robot name="cart"><link name="cart"><inertial><mass value="20"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>

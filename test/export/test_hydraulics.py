@@ -11,7 +11,10 @@ from flexdyn_ros import export
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
 
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+pytestmark = [
+    pytest.mark.skipif(not COMPILERS, reason="no C compiler"),
+    pytest.mark.usefixtures("quick_compiler"),
+]
 
 #: each changes what the equations look at
 VARIANTS = {

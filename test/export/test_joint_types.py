@@ -10,6 +10,8 @@ import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 EVERY = pytest.mark.parametrize("kind", [*JOINT_TYPES])
 
 

@@ -13,6 +13,7 @@ from flexdyn_ros import export
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
 ROBOTS = {
     "four_bar": machines.four_bar,
     "bricard": machines.bricard,

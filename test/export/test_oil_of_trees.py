@@ -13,7 +13,10 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+pytestmark = [
+    pytest.mark.skipif(not COMPILERS, reason="no C compiler"),
+    pytest.mark.usefixtures("quick_compiler"),
+]
 
 _PUMP = '<pump type="constant_pressure" displacement="1.2e-5" speed="157" line_volume="2e-3" {}/>'
 _LUGRE = (

@@ -10,6 +10,7 @@ from flexdyn_ros import export
 from flexdyn_ros.expanding import expand
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
 STANDS = pytest.mark.parametrize("more", [ARM, CARRIAGE + ARM], ids=["world", "carriage"])
 
 
