@@ -17,7 +17,7 @@ import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.export.tracing.hydraulics import Oil
 
-ROBOTS = ("seven_joint_arm", "canadarm2")
+ROBOTS = ("seven_joint_arm", "canadarm2", "stewart_electric")
 FLAGS = ("-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 STEPS = 20_000
 

@@ -113,9 +113,8 @@ def leg_trajectory(robot, lengths):
 
 
 def simulated(robot, hydraulics):
-    from flexdyn_ros.nodes.simulator.extras import leg_gains
     from flexdyn_ros.simulation.live.command_buffer import CommandBuffer
-    from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
+    from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive, leg_gains
     from flexdyn_ros.simulation.live.simulation import Simulation
 
     home = robot.neutral()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -16,8 +17,9 @@ from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import c_string
 from flexdyn_ros.export.files import write_all
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP
-from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.numerics.algebra.placement import rotation_of_quaternion
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.live.platform_drive import leg_gains
 from flexdyn_ros.simulation.live.simulation import default_gains
 from flexdyn_ros.simulation.steps.stiffness import stops_at
 
@@ -52,7 +54,8 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
     Parameters
     ----------
     robot : Robot
-        Every effort acts on a coordinate of its own: trees, robots on wheels, soft arms.
+        Every effort acts on a coordinate of its own: trees, robots on wheels, soft arms; or a platform, whose
+        joints are the sliders of its legs.
     path : folder of the package
     dt : nominal step of its simulation [s]
 
@@ -64,16 +67,17 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
     Raises
     ------
     UnsupportedError
-        For a robot with loops, that legs or cylinders drive, or that nothing drives.
+        For a robot with loops, that cylinders or legs beside joints drive, or that nothing drives.
     ExportError
 
     Source: docs/how-to/ros2_control.md.
     """
     drives = _drives(robot)
     home = robot.neutral()
-    for c in drives:
-        home[c.q_index] = min(max(home[c.q_index], c.lower), c.upper)
-    made = program(robot, ("step", "bias_forces"), method="auto", dt=dt)
+    for c in drives if not robot.legs else ():
+        home[c.q] = min(max(home[c.q], c.lower), c.upper)
+    weight = "inverse_dynamics" if robot.legs else "bias_forces"
+    made = program(robot, ("step", weight), method="auto", dt=dt)
     package = f"{made.name.lower()}_hardware"
     words = _words(robot, made, package, drives, home, dt)
     root = files("flexdyn_ros.export.ros2_control") / "sources"
@@ -91,8 +95,27 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
     return write_all(Path(path), texts)
 
 
-def _drives(robot: Robot) -> list[Coordinate]:
-    """Coordinates that efforts of their own drive."""
+class _Drive(NamedTuple):
+    """A driven joint: its limits (rad, m; N m, N), and its places in q, v and the efforts; legs have none in
+    q and v."""
+
+    name: str
+    unit: str
+    lower: float
+    upper: float
+    effort_limit: float
+    q: int
+    v: int
+    u: int
+
+
+def _drives(robot: Robot) -> list[_Drive]:
+    """Coordinates that efforts of their own drive, or sliders of legs."""
+    if robot.legs:
+        return [
+            _Drive(leg.joints[2], "m", 0.0, leg.stroke, leg.effort_limit, 0, 0, i)
+            for i, leg in enumerate(robot.legs)
+        ]
     if robot.functions.is_constrained:
         raise UnsupportedError(
             f"target ros2_control of robot {robot.name!r}: its loops are not taken; expected an open tree"
@@ -104,7 +127,11 @@ def _drives(robot: Robot) -> list[Coordinate]:
             "their own; expected a robot that is driven joint by joint"
         )
     driven = set(robot.actuators)
-    drives = [c for c in robot.coordinates if c.name in driven and c.q_index >= 0]
+    drives = [
+        _Drive(c.name, c.unit, c.lower, c.upper, c.effort_limit, c.q_index, c.v_index, c.v_index)
+        for c in robot.coordinates
+        if c.name in driven and c.q_index >= 0
+    ]
     if not drives:
         raise UnsupportedError(
             f"target ros2_control of robot {robot.name!r}: nothing drives it; expected a driven joint"
@@ -119,7 +146,7 @@ def _filled(text: str, words: dict[str, object]) -> str:
 
 
 def _words(
-    robot: Robot, made: Program, package: str, drives: list[Coordinate], home: np.ndarray, dt: float
+    robot: Robot, made: Program, package: str, drives: list[_Drive], home: np.ndarray, dt: float
 ) -> dict[str, object]:
     rows = [
         f"| {markdown_code(c.name)} | {c.unit} | {_limit(c.lower)} to {_limit(c.upper)} "
@@ -136,6 +163,7 @@ def _words(
         "NU": robot.nu,
         "JOINTS": len(drives),
         "MODES": len(_yielding(robot, home)[0]),
+        "LEGS": len(robot.legs),
         "WORK": max(made.work, 1),
         "STEP": _number(dt),
         "METHOD": made.method,
@@ -166,6 +194,7 @@ namespace model {
 const std::array<Joint, joints> joint = {{
 @JOINT@
 }};
+const std::array<Leg, legs> leg = {{@LEG@}};
 const std::array<Mode, modes> mode = {{@MODE@}};
 const std::array<double, modes * modes> compliance = {{@COMPLIANCE@}};
 const std::array<double, nq> start = {{@START@}};
@@ -176,11 +205,12 @@ const std::array<const char *, nq> q_name = {{@Q_NAME@}};
 """
 
 
-def _numbers(robot: Robot, drives: list[Coordinate], home: np.ndarray, dt: float) -> dict[str, object]:
+def _numbers(robot: Robot, drives: list[_Drive], home: np.ndarray, dt: float) -> dict[str, object]:
     """What model.cpp is filled with."""
     modes, compliance = _yielding(robot, home)
     return {
         "JOINT": ",\n".join(_joint_rows(robot, drives, home, dt)),
+        "LEG": ", ".join(_leg_rows(robot, home)),
         "MODE": ", ".join(f"{{{q}, {v}}}" for q, v in modes),
         "COMPLIANCE": ", ".join(map(_number, compliance.ravel())),
         "START": ", ".join(map(_number, home)),
@@ -188,12 +218,12 @@ def _numbers(robot: Robot, drives: list[Coordinate], home: np.ndarray, dt: float
     }
 
 
-def _joint_rows(robot: Robot, drives: list[Coordinate], home: np.ndarray, dt: float) -> list[str]:
+def _joint_rows(robot: Robot, drives: list[_Drive], home: np.ndarray, dt: float) -> list[str]:
     """Servos and stops are those of the live simulation, and no stiffer than steps that hold forces bear at
     any pose: with the least inertia a that a joint meets, w = sqrt(k/a) <= 0.2/dt and d <= a/(2 dt)."""
     motion = robot.motion
     assert motion is not None
-    stiffness, damping = default_gains(robot, home)
+    stiffness, damping = (leg_gains if robot.legs else default_gains)(robot, home)
     stops = stops_at(robot, motion, home, robot.mass_matrix(home), dt, None, None)
     least = _least_inertia(robot, home)
     stiffest, most = least * (_REACH / dt) ** 2, _DAMPED * least / dt
@@ -201,18 +231,37 @@ def _joint_rows(robot: Robot, drives: list[Coordinate], home: np.ndarray, dt: fl
     columns += [np.minimum(stops[0], stiffest), np.minimum(stops[1], most)]
     rows = []
     for c in drives:
-        u = robot.effort_names.index(c.name)
-        places = f"{c.q_index}, {c.v_index}, {u}"
-        values = (c.lower, c.upper, c.effort_limit, *(column[u] for column in columns))
+        places = f"{c.q}, {c.v}, {c.u}"
+        values = (c.lower, c.upper, c.effort_limit, *(column[c.u] for column in columns))
         rows.append(f"  {{{c_string(c.name)}, {places}, {', '.join(map(_number, values))}}}")
     return rows
 
 
+def _leg_rows(robot: Robot, home: np.ndarray) -> list[str]:
+    """Ends of the legs, in base and platform axes, and their lengths where the sliders are at 0."""
+    if not robot.legs:
+        return []
+    legs, R = robot.inverse_kinematics(home), rotation_of_quaternion(*home[3:7])
+    rows = []
+    for i, (leg, stated) in enumerate(zip(robot.legs, robot.description.platform.legs, strict=True)):
+        base = home[:3] + R @ stated.anchor - legs.length[i] * legs.direction[i]
+        numbers = [", ".join(map(_number, x)) for x in (base, stated.anchor)]
+        rows.append(f"{{{{{numbers[0]}}}, {{{numbers[1]}}}, {_number(leg.shortest)}}}")
+    return rows
+
+
 def _least_inertia(robot: Robot, home: np.ndarray) -> np.ndarray:
-    """1 / (M^-1)_ii (nv,), the least of poses within the limits."""
+    """1 / (B' M^-1 B)_ii (nu,), B = 1 but for legs, the least of poses within the limits."""
     rng = np.random.default_rng(0)
     poses = [home, *(robot.random(rng) for _ in range(_POSES))]
-    return np.min([1.0 / np.diagonal(np.linalg.inv(robot.mass_matrix(q))) for q in poses], axis=0)
+    found = []
+    for q in poses:
+        inverse = np.linalg.inv(robot.mass_matrix(q))
+        if robot.legs:
+            B = robot.actuation_matrix(q)
+            inverse = B.T @ inverse @ B
+        found.append(1.0 / np.diagonal(inverse))
+    return np.min(found, axis=0)
 
 
 def _yielding(robot: Robot, home: np.ndarray) -> tuple[list[tuple[int, int]], np.ndarray]:
@@ -222,6 +271,8 @@ def _yielding(robot: Robot, home: np.ndarray) -> tuple[list[tuple[int, int]], np
         c for c in robot.coordinates
         if c.kind != "joint" and c.q_index >= 0 and not c.prescribed and c.name not in robot.actuators
     ]  # fmt: skip
+    if robot.legs:
+        return [], np.zeros((0, 0))
     v = [c.v_index for c in rows]
     still = np.zeros(robot.nv)
     by_q, *_ = robot.inverse_dynamics_derivatives(home, still, still)
@@ -235,7 +286,7 @@ def _yielding(robot: Robot, home: np.ndarray) -> tuple[list[tuple[int, int]], np
 # ---- description and controllers ----
 
 
-def _description(robot: Robot, package: str, drives: list[Coordinate]) -> str:
+def _description(robot: Robot, package: str, drives: list[_Drive]) -> str:
     """A macro with the <ros2_control> block of the robot."""
     joints = []
     for c in drives:
@@ -269,7 +320,7 @@ _XACRO = """<?xml version="1.0"?>
 """
 
 
-def _controllers(drives: list[Coordinate]) -> str:
+def _controllers(drives: list[_Drive]) -> str:
     # a text of JSON is one of YAML
     names = "\n".join(f"      - {json.dumps(c.name)}" for c in drives)
     return _YAML.format(names=names)

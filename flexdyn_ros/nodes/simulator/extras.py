@@ -28,9 +28,9 @@ from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.hydraulic_inputs import InputError, ranges_of, read_command
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
-from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive
+from flexdyn_ros.simulation.live.platform_drive import PlatformDrive
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
-from flexdyn_ros.simulation.live.simulation import REACH, Simulation
+from flexdyn_ros.simulation.live.simulation import Simulation
 from flexdyn_ros.simulation.recordings.cdr import PatchedMessage
 from flexdyn_ros.simulation.recordings.topics import robot_deflection_layout, station_numbers
 
@@ -38,15 +38,6 @@ from flexdyn_ros.simulation.recordings.topics import robot_deflection_layout, st
 def hydraulics_of(robot: Robot, wanted: str) -> str:
     """ "none", "fused" or "external": as wanted, "none" where there are no cylinders."""
     return wanted if robot.hydraulics is not None else "none"
-
-
-def leg_gains(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and critical damping (6,) of servos on leg lengths; the rule of `default_gains`."""
-    J = robot.leg_jacobian(q)
-    inertia = 1.0 / np.einsum("ij,ji->i", J, np.linalg.solve(robot.mass_matrix(q), J.T))
-    effort = np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 0.0)
-    stiffness = np.maximum(inertia * BANDWIDTH**2, effort / REACH)
-    return stiffness, 2.0 * np.sqrt(stiffness * inertia)
 
 
 class PlatformTopics(Extra):

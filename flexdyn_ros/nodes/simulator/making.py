@@ -13,7 +13,7 @@ from flexdyn_ros.loading import from_description
 from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.managed import ManagedNode
-from flexdyn_ros.nodes.simulator.extras import hydraulics_of, leg_gains
+from flexdyn_ros.nodes.simulator.extras import hydraulics_of
 from flexdyn_ros.nodes.simulator.parameters import (
     DAMPING,
     POSITIONS,
@@ -26,7 +26,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
-from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
+from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive, leg_gains
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
 from flexdyn_ros.simulation.steps.clock import onto_constraints
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion

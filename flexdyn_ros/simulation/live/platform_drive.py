@@ -19,6 +19,7 @@ from flexdyn_ros.simulation.live.command_buffer import Setpoint
 from flexdyn_ros.simulation.live.hydraulic_inputs import HydraulicSetpoint
 from flexdyn_ros.simulation.live.message_fields import is_stale
 from flexdyn_ros.simulation.live.pose_path import PosePath
+from flexdyn_ros.simulation.live.simulation import REACH
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
@@ -53,6 +54,15 @@ class Legs(NamedTuple):
         strokes = [leg.stroke for leg in robot.legs]
         legs = [Leg(name, i, i, lower[i], lower[i] + strokes[i]) for i, name in enumerate(names)]
         return Legs(tuple(legs), names, len(names))
+
+
+def leg_gains(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and critical damping (6,) of servos on leg lengths; the rule of `default_gains`."""
+    J = robot.leg_jacobian(q)
+    inertia = 1.0 / np.einsum("ij,ji->i", J, np.linalg.solve(robot.mass_matrix(q), J.T))
+    effort = np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 0.0)
+    stiffness = np.maximum(inertia * BANDWIDTH**2, effort / REACH)
+    return stiffness, 2.0 * np.sqrt(stiffness * inertia)
 
 
 class PlatformDrive:

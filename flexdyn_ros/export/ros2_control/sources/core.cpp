@@ -32,11 +32,10 @@ bool Core::start(const double * where) {
   steps_ = 0;
   for (int j = 0; j < model::joints; ++j) {
     const auto & joint = model::joint[j];
-    if (where != nullptr && std::isfinite(where[j])) {
+    if (model::legs == 0 && where != nullptr && std::isfinite(where[j])) {
       q[joint.q] = where[j];
     }
     mode_[j] = Mode::hold;
-    target_[j] = q[joint.q];
     rate_[j] = 0.0;
     command_position[j] = command_velocity[j] = command_effort[j] = none;
     effort[j] = 0.0;
@@ -44,7 +43,7 @@ bool Core::start(const double * where) {
   // forces on the modes, by the stiffness of the links: K d <- K d - h
   double left = 0.0;
   for (int i = 0; model::modes > 0 && i < most_iterations; ++i) {
-    if (@NAME@_bias_forces(q.data(), still_.data(), nullptr, weight_.data(), work_.data()) != 0) {
+    if (!weigh()) {
       std::snprintf(message_.data(), message_.size(), "the forces at the start are not finite");
       return false;
     }
@@ -69,12 +68,13 @@ bool Core::start(const double * where) {
     return false;
   }
   show();
+  target_ = position;
   return true;
 }
 
 void Core::set_mode(int joint, Mode mode) {
   mode_[joint] = mode;
-  target_[joint] = q[model::joint[joint].q];
+  target_[joint] = position[joint];
   rate_[joint] = 0.0;
   command_position[joint] = command_velocity[joint] = command_effort[joint] = none;
 }
@@ -97,9 +97,9 @@ double Core::command(int j) {
     const double reach = std::isfinite(joint.effort) && joint.stiffness > 0.0 ? joint.effort / joint.stiffness : HUGE_VAL;
     target_[j] += rate_[j] * step;
     if (mode_[j] == Mode::velocity) {
-      target_[j] = std::clamp(target_[j], q[joint.q] - reach, q[joint.q] + reach);
+      target_[j] = std::clamp(target_[j], position[j] - reach, position[j] + reach);
     }
-    given = weight_[joint.u] + joint.stiffness * (target_[j] - q[joint.q]) + joint.damping * (rate_[j] - v[joint.v]);
+    given = weight_[joint.u] + joint.stiffness * (target_[j] - position[j]) + joint.damping * (rate_[j] - velocity[j]);
   }
   return std::clamp(given, -joint.effort, joint.effort);
 }
@@ -107,7 +107,7 @@ double Core::command(int j) {
 // A stop pushes back, and never pulls.
 double Core::stop(int j) const {
   const auto & joint = model::joint[j];
-  const double x = q[joint.q], speed = v[joint.v];
+  const double x = position[j], speed = velocity[j];
   if (x > joint.upper) {
     return std::min(0.0, -joint.stop_stiffness * (x - joint.upper) - joint.stop_damping * speed);
   }
@@ -128,7 +128,7 @@ bool Core::advance(double seconds) {
     for (int j = 0; j < model::joints; ++j) {
       carries = carries || mode_[j] != Mode::effort || !std::isfinite(command_effort[j]);
     }
-    if (carries && @NAME@_bias_forces(q.data(), still_.data(), nullptr, weight_.data(), work_.data()) != 0) {
+    if (carries && !weigh()) {
       std::snprintf(message_.data(), message_.size(), "step %ld: the weight is not finite", steps_);
       return false;
     }
@@ -141,29 +141,62 @@ bool Core::advance(double seconds) {
       const int j = fastest();
       std::snprintf(
         message_.data(), message_.size(), "step %ld of %g s has no finite state; before it joint %s was at %g with %g per second",
-        steps_, step, model::joint[j].name, q[model::joint[j].q], v[model::joint[j].v]);
+        steps_, step, model::joint[j].name, position[j], velocity[j]);
       return false;
     }
+    show();
   }
-  show();
   return true;
 }
 
 int Core::fastest() const {
   int found = 0;
   for (int j = 1; j < model::joints; ++j) {
-    if (std::fabs(v[model::joint[j].v]) > std::fabs(v[model::joint[found].v])) {
+    if (std::fabs(velocity[j]) > std::fabs(velocity[found])) {
       found = j;
     }
   }
   return found;
 }
 
+// Positions and speeds of the joints. The leg from b to p + R a has the length |p + R a - b| and the rate
+// u' (v + w x R a) with u along it; q: p and the quaternion x y z w of R; v: w and the velocity of p, world axes.
 void Core::show() {
+#if @LEGS@
+  for (int j = 0; j < model::legs; ++j) {
+    const auto & leg = model::leg[j];
+    const double x = q[3], y = q[4], z = q[5], w = q[6], *a = leg.anchor;
+    // R a = a + 2 w (r x a) + 2 r x (r x a)
+    const double c[] = {y * a[2] - z * a[1], z * a[0] - x * a[2], x * a[1] - y * a[0]};
+    const double arm[] = {
+      a[0] + 2.0 * (w * c[0] + y * c[2] - z * c[1]), a[1] + 2.0 * (w * c[1] + z * c[0] - x * c[2]),
+      a[2] + 2.0 * (w * c[2] + x * c[1] - y * c[0])};
+    const double speed[] = {
+      v[3] + v[1] * arm[2] - v[2] * arm[1], v[4] + v[2] * arm[0] - v[0] * arm[2], v[5] + v[0] * arm[1] - v[1] * arm[0]};
+    double square = 0.0, product = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      const double along = q[i] + arm[i] - leg.base[i];
+      square += along * along;
+      product += along * speed[i];
+    }
+    position[j] = std::sqrt(square) - leg.length;
+    velocity[j] = product / std::sqrt(square);
+  }
+#else
   for (int j = 0; j < model::joints; ++j) {
     position[j] = q[model::joint[j].q];
     velocity[j] = v[model::joint[j].v];
   }
+#endif
+}
+
+// Efforts that hold the robot where it is.
+bool Core::weigh() {
+#if @LEGS@
+  return @NAME@_inverse_dynamics(q.data(), still_.data(), still_.data(), nullptr, weight_.data(), work_.data()) == 0;
+#else
+  return @NAME@_bias_forces(q.data(), still_.data(), nullptr, weight_.data(), work_.data()) == 0;
+#endif
 }
 
 }  // namespace @PACKAGE@

@@ -14,7 +14,8 @@ class Core {
  public:
   Core();
 
-  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight.
+  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight. A platform
+  // starts at its home.
   // False if that has no equilibrium: then `message` says why, and the state is not to be used.
   bool start(const double * position);
 
@@ -41,6 +42,7 @@ class Core {
  private:
   double command(int joint);
   double stop(int joint) const;
+  bool weigh();
   int fastest() const;
   void show();
 

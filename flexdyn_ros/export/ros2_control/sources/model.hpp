@@ -6,7 +6,8 @@
 namespace @PACKAGE@ {
 namespace model {
 
-constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, modes = @MODES@, work = @WORK@;
+constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, modes = @MODES@, legs = @LEGS@,
+              work = @WORK@;
 // of a step [s]
 constexpr double step = @STEP@;
 
@@ -17,12 +18,18 @@ struct Joint {
   double lower, upper, effort, stiffness, damping, stop_stiffness, stop_damping;
 };
 
+// What a joint that is the slider of a leg needs: ends of the leg in base and platform axes, and its length at position 0.
+struct Leg {
+  double base[3], anchor[3], length;
+};
+
 // A modal coordinate: its places in q and v.
 struct Mode {
   int q, v;
 };
 
 extern const std::array<Joint, joints> joint;
+extern const std::array<Leg, legs> leg;
 extern const std::array<Mode, modes> mode;
 // displacement of the modes by forces on them, row by row
 extern const std::array<double, modes * modes> compliance;

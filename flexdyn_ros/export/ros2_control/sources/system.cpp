@@ -144,6 +144,9 @@ class System : public hardware_interface::SystemInterface {
           return refuse("joint '" + joint.name + "' has no state '" + state.name + "'; expected position, velocity or effort");
         }
         if (state.name == hardware_interface::HW_IF_POSITION && !state.initial_value.empty()) {
+          if (model::legs > 0) {
+            return refuse("joint '" + joint.name + "' has an initial_value; expected none: a platform starts at its home");
+          }
           std::size_t end = 0;
           try {
             initial_[j] = std::stod(state.initial_value, &end);
