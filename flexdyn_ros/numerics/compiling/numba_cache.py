@@ -75,8 +75,9 @@ def our_cache() -> Iterator[None]:
 
 #: Numba's engine asks these for object code before LLVM makes some, and tells them of what was made
 _ask, _tell = (getattr(CPUCodeLibrary, f"_object_{what}_hook", None) for what in ("getbuffer", "compiled"))
-#: how names of functions begin whose address nobody takes, and of those among them that Python calls
-_LINKED, _CALLED = "_ZN", "_ZN7cpython"
+#: how names of functions begin whose address nobody takes (each module has its own copies of those that count
+#: references), and of those among them that Python calls
+_LINKED, _CALLED = ("_ZN", "NRT_incref", "NRT_decref"), "_ZN7cpython"
 
 
 @contextmanager
