@@ -160,7 +160,7 @@ def caller(signature: str):
 
 
 def _teach_call(call: Callable, signature: str) -> None:
-    """Teach Numba `call`(address, arguments)."""
+    """Teach Numba to write `call`(address, arguments) into callers: no function of its own."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils, sigutils
