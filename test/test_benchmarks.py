@@ -10,7 +10,9 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 #: what programs share; every other file is a program
-SHARED = {"implicit_methods.py", "implicit_robots.py", "program.py"}
+SHARED = {
+    "closed_in_mujoco.py", "closed_mechanisms.py", "implicit_methods.py", "implicit_robots.py", "program.py",
+}  # fmt: skip
 PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name not in SHARED)
 SOURCES = {name: (FOLDER / name).read_text() for name in PROGRAMS}
 #: modules that are compared with

@@ -1,39 +1,18 @@
 """C, CasADi and FMUs of closed mechanisms."""
 
-import pickle
-
 import machines
 import numpy as np
 import pytest
+from closed_states import INVERSE, ROBOTS, possible, state_of
 from exported import COMPILERS, compiled, exchanged_error, fmu_motion, fmu_name
 from mixtures import random_closed_mixture
 
 import flexdyn_ros
 from flexdyn_ros import export
-from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
+from flexdyn_ros.errors import FlexdynWarning, SingularityError
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
-ROBOTS = {
-    "four_bar": machines.four_bar,
-    "bricard": machines.bricard,
-    "floating": lambda: flexdyn_ros.load(machines.FLOATING),
-    "beam": lambda: flexdyn_ros.load(machines.BEAM),
-    "excavator": machines.excavator,
-}
-
-
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    """A folder of their own for compiled libraries."""
-    monkeypatch.setattr("flexdyn_ros.export.native.library.cache_folder", lambda: tmp_path / "kernels")
-
-
-def state_of(robot, seed=0):
-    rng = np.random.default_rng(seed)
-    size = np.array([1e-3 if c.kind not in ("joint", "base") else 0.1 for c in robot.coordinates])
-    q = robot.assemble(robot.integrate(robot.neutral(), size * rng.standard_normal(robot.nv), 1.0))
-    return (*robot.project(q, 3.0 * size * rng.standard_normal(robot.nv)), rng.standard_normal(robot.nu))
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
@@ -242,31 +221,6 @@ def test_casadi_computes_the_same_accelerations():
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
 
 
-def possible(robot, seed):
-    """A state, a motion that the actuators can make, and the size of the forces that the open tree needs."""
-    if robot.name.startswith("random"):
-        # its loops close in few poses
-        rng = np.random.default_rng(seed)
-        q, v = robot.project(robot.neutral(), 1e-2 * rng.standard_normal(robot.nv))
-        tau = 0.1 * rng.standard_normal(robot.nu)
-    else:
-        q, v, tau = state_of(robot, seed)
-    tau[[name not in robot.actuators for name in robot.effort_names]] = 0.0
-    a = robot.forward_dynamics(q, v, tau)
-    M = robot.mass_matrix(q)
-    return (q, v, a), np.abs(M) @ np.abs(a) + np.abs(robot.bias_forces(q, v))
-
-
-INVERSE = {
-    **ROBOTS,
-    "delta": lambda: flexdyn_ros.load("delta"),
-    "two motors": lambda: machines.four_bar(more='<actuation active="crank_joint rocker_joint"/>'),
-    "rigid mixture": lambda: flexdyn_ros.load(random_closed_mixture(5, "rigid")),
-    "flexible mixture": lambda: flexdyn_ros.load(random_closed_mixture(0, "flexible")),
-    "elastic mixture": lambda: flexdyn_ros.load(random_closed_mixture(4, "elastic")),
-}
-
-
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 @pytest.mark.parametrize("name", INVERSE)
 def test_c_computes_the_efforts_of_the_actuators(name, tmp_path):
@@ -365,83 +319,6 @@ def test_casadi_computes_the_same_efforts_and_their_derivatives():
     N = np.linalg.svd(robot.loop_jacobian(state[0]))[2][-1]
     expected = N @ robot.mass_matrix(state[0]) @ N / N[0]
     np.testing.assert_allclose(slope @ N, [expected, 0.0, 0.0], rtol=0.0, atol=1e-10 * abs(expected))
-
-
-@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
-@pytest.mark.parametrize("name", INVERSE)
-def test_a_specialized_mechanism_answers_as_the_general_one(name, own_cache):
-    """Single states and batches of any length, by functions on lanes; M and h are those of the open tree."""
-    robot = INVERSE[name]()
-    native = export.specialized(robot)
-    assert native.functions.origin is not None
-    found = [possible(robot, seed) for seed in range(9)]
-    q, v, a = (np.array([state[i] for state, _ in found]) for i in range(3))
-    tau, force = (
-        np.random.default_rng(2).standard_normal((9, robot.nu)),
-        max(np.abs(x).max() for _, x in found),
-    )
-    error = 1e-9 if "mixture" in name else 1e-11
-    for count in (None, 1, 8, 9):
-        at = 0 if count is None else slice(count)
-        state, motion = (q[at], v[at], tau[at]), (q[at], v[at], a[at])
-        expected = robot.forward_dynamics(*state)
-        near = {"rtol": 0.0, "atol": error * np.abs(expected).max()}
-        np.testing.assert_allclose(native.forward_dynamics(*state), expected, **near)
-        expected = robot.inverse_dynamics(*motion)
-        size = max(np.abs(expected).max(), force)
-        np.testing.assert_allclose(native.inverse_dynamics(*motion), expected, rtol=0.0, atol=error * size)
-    np.testing.assert_allclose(native.mass_matrix(q[0]), robot.mass_matrix(q[0]), rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(native.bias_forces(q, v), robot.bias_forces(q, v))
-
-
-@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
-def test_a_specialized_mechanism_says_what_the_general_one_says(own_cache):
-    robot = machines.four_bar()
-    native = export.specialized(robot)
-    q, v, tau = state_of(robot)
-    open_at, opening, off = q + [0.01, 0.0, 0.0], v + [0.0, 0.1, 0.0], np.array([3.0, -2.0, 5.0])
-    for at, speed in ((open_at, v), (q, opening)):
-        for third, verb in ((tau, "forward_dynamics"), (off, "inverse_dynamics")):
-            for r in (robot, native):
-                with pytest.raises(StateError, match="open"):
-                    getattr(r, verb)(at, speed, third)
-    with pytest.warns(FlexdynWarning, match="1 of 2"):
-        found = native.forward_dynamics(np.array([q, open_at]), v, tau)
-    assert np.isnan(found[1]).all()
-    np.testing.assert_allclose(found[0], robot.forward_dynamics(q, v, tau), rtol=1e-11)
-    with pytest.warns(FlexdynWarning, match="the nearest"):
-        found = native.inverse_dynamics(q, v, off)
-    with pytest.warns(FlexdynWarning, match="the nearest"):
-        np.testing.assert_allclose(found, robot.inverse_dynamics(q, v, off))
-    wrench = {"rocker": np.arange(6.0)}
-    for verb, third in (("forward_dynamics", tau), ("inverse_dynamics", robot.forward_dynamics(q, v))):
-        expected = getattr(robot, verb)(q, v, third, wrench)
-        np.testing.assert_allclose(getattr(native, verb)(q, v, third, wrench), expected)
-    for bad in (q[:2], np.nan * q):
-        with pytest.raises((DimensionError, StateError)):
-            native.forward_dynamics(bad, v, tau)
-    again = pickle.loads(pickle.dumps(native))
-    run, expected = (flexdyn_ros.simulate(r, 0.1, q, v, dt=1e-3) for r in (again, robot))
-    np.testing.assert_array_equal(run.q, expected.q)
-
-
-@pytest.mark.skipif(not COMPILERS, reason="no C compiler")
-def test_a_specialized_mechanism_tells_singular_poses_and_impossible_motions(own_cache):
-    robot = machines.four_bars(1)
-    native = export.specialized(robot)
-    # the parallelogram that lies flat
-    flat, angles = np.zeros(robot.nv), {"foot_0": -0.5, "foot_1": -0.5, "top_0": 0.5}
-    for name, turn in angles.items():
-        flat[robot.v_names.index(name)] = turn * np.pi
-    for r in (robot, native):
-        with pytest.warns(FlexdynWarning, match="in a singular pose"):
-            assert np.isfinite(r.forward_dynamics(flat, np.zeros(robot.nv), np.ones(robot.nu))).all()
-    robot = machines.bricard()
-    native = export.specialized(robot)
-    (q, v, a), _ = possible(robot, 0)
-    N = np.linalg.svd(robot.loop_jacobian(q))[2][-1]
-    with pytest.raises(SingularityError):
-        native.inverse_dynamics(q, v, a + N)
 
 
 def test_what_is_written_by_default(tmp_path):

@@ -1,6 +1,7 @@
 """Machine code is made of what is called, and of nothing else (numerics/compiling/numba_cache.py)."""
 
 import gc
+from functools import partial
 
 import numba
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from llvmlite import binding as llvm
 
 from flexdyn_ros.numerics.compiling import cache, numba_cache
-from flexdyn_ros.numerics.compiling.callbacks import Callback
+from flexdyn_ros.numerics.compiling.callbacks import Callback, address_of
 from flexdyn_ros.numerics.compiling.compiler import apart, entry, kernel
+from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 
 @pytest.fixture(autouse=True)
@@ -39,20 +42,38 @@ def nested(power):
     return Callback(apart(outside, str(power)), "float64(float64)")
 
 
-def test_numba_makes_no_machine_code_of_kernels_and_their_callers(monkeypatch):
+def nested_arrays():
+    """A C function over a kernel that slices (which counts references), compares and takes addresses."""
+
+    @kernel
+    def inside(x):
+        part = x[1:]
+        return select(less(part[0], x[0]), part[1], x[0]) + 0.0 * address_of(part)
+
+    def outside(address):
+        return inside(borrowed(floats_at(address, 3)))
+
+    return Callback(apart(outside, "arrays"), "float64(int64)")
+
+
+@pytest.mark.parametrize("made_by", [partial(nested, 2.5), nested_arrays])
+def test_numba_makes_no_machine_code_of_kernels_and_their_callers(made_by, monkeypatch):
     made, tell = {}, numba_cache._tell
+    # the run-time system of Numba, which is made with whatever is first
+    assert nested(6.5).address
 
     def spy(module, code):
         made[module.name] = code
         tell(module, code)
 
     monkeypatch.setattr(numba_cache, "_tell", spy)
-    one = nested(2.5)
+    one = made_by()
     assert one.is_compiled_here
-    own = [code for name, code in made.items() if name.startswith("nested")]
-    assert len(own) == 2
-    assert sum(map(instructions, own)) == 0
-    assert numba.cfunc("float64(float64)")(one.function).ctypes(4.0) == 33.0
+    assert len([name for name in made if name.startswith("nested")]) == 2
+    assert sum(map(instructions, made.values())) == 0
+    numbers = np.array([4.0, 3.0, 33.0])
+    given = numbers.ctypes.data if made_by is nested_arrays else 4.0
+    assert numba.cfunc(one.signature)(one.function).ctypes(given) == 33.0
 
 
 def test_what_numba_compiles_for_others_meanwhile_can_be_called():

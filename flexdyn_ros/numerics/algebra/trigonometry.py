@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.teaching import leaf, when_compiling
+from flexdyn_ros.numerics.compiling.teaching import WRITTEN, leaf, when_compiling
 from flexdyn_ros.numerics.numbers.functions import either, less, select
 
 _TWO_OVER_PI = 2.0 / math.pi
@@ -69,7 +69,7 @@ def _teach() -> None:
 
     from flexdyn_ros.numerics.numbers.vector_types import Tangents, chained
 
-    @overload(sincos, jit_options={"forceinline": True})
+    @overload(sincos, jit_options=WRITTEN)
     def _sincos(x):
         if isinstance(x, types.Complex):
             return lambda x: (np.sin(x), np.cos(x))

@@ -111,19 +111,16 @@ def address_of(array):
 @when_compiling
 def _teach() -> None:
     from numba import types
-    from numba.extending import intrinsic, overload
+    from numba.extending import lower_builtin, type_callable
 
-    @intrinsic
-    def address_in(typing_context, array):
-        def codegen(context, builder, signature, arguments):
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            return builder.ptrtoint(data, context.get_value_type(types.int64))
+    @type_callable(address_of)
+    def type_address_of(context):
+        return lambda array: types.int64 if isinstance(array, types.Array) else None
 
-        return types.int64(array), codegen
-
-    @overload(address_of, jit_options={"forceinline": True})
-    def overload_address_of(array):
-        return lambda array: address_in(array)
+    @lower_builtin(address_of, types.Array)
+    def lower_address_of(context, builder, signature, values):
+        data = context.make_array(signature.args[0])(context, builder, values[0]).data
+        return builder.ptrtoint(data, context.get_value_type(types.int64))
 
 
 _C_TYPES = {"int32": ctypes.c_int32, "int64": ctypes.c_int64, "float64": ctypes.c_double}
@@ -163,32 +160,32 @@ def caller(signature: str):
 
 
 def _teach_call(call: Callable, signature: str) -> None:
-    """Teach Numba `call`(address, arguments)."""
+    """Teach Numba to write `call`(address, arguments) into callers: no function of its own."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils, sigutils
-    from numba.extending import intrinsic, overload
+    from numba.extending import lower_builtin, type_callable
 
     expected, result = sigutils.normalize_signature(signature)
 
-    @intrinsic
-    def through(typing_context, address, arguments):
-        if not isinstance(arguments, types.BaseTuple) or len(arguments) != len(expected):
-            return None
+    @type_callable(call)
+    def type_call(context):
+        def type_of(address, arguments):
+            fits = isinstance(address, types.Integer) and isinstance(arguments, types.BaseTuple)
+            return result if fits and len(arguments) == len(expected) else None
 
-        def codegen(context, builder, types_, values):
-            given = cgutils.unpack_tuple(builder, values[1])
-            given = [
-                context.cast(builder, value, have, want)
-                for value, have, want in zip(given, types_.args[1], expected, strict=True)
-            ]
-            function = ir.FunctionType(
-                context.get_value_type(result), [context.get_value_type(x) for x in expected]
+        return type_of
+
+    @lower_builtin(call, types.Integer, types.BaseTuple)
+    def lower_call(context, builder, types_, values):
+        address = context.cast(builder, values[0], types_.args[0], types.int64)
+        given = [
+            context.cast(builder, value, have, want)
+            for value, have, want in zip(
+                cgutils.unpack_tuple(builder, values[1]), types_.args[1], expected, strict=True
             )
-            return builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
-
-        return result(types.int64, arguments), codegen
-
-    @overload(call, jit_options={"forceinline": True})
-    def overload_call(address, arguments):
-        return lambda address, arguments: through(address, arguments)
+        ]
+        function = ir.FunctionType(
+            context.get_value_type(result), [context.get_value_type(x) for x in expected]
+        )
+        return builder.call(builder.inttoptr(address, function.as_pointer()), given)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .teaching import when_compiling
+from .teaching import WRITTEN, when_compiling
 
 
 class SeenMemory(Protocol):
@@ -119,6 +119,6 @@ def _teach() -> None:
 
         return types.CPointer(array.dtype)(array), codegen
 
-    @overload(borrowed, jit_options={"forceinline": True})
+    @overload(borrowed, jit_options=WRITTEN)
     def _borrowed(array):
         return lambda array: carray(pointer_into(array), array.shape)

@@ -75,8 +75,9 @@ def our_cache() -> Iterator[None]:
 
 #: Numba's engine asks these for object code before LLVM makes some, and tells them of what was made
 _ask, _tell = (getattr(CPUCodeLibrary, f"_object_{what}_hook", None) for what in ("getbuffer", "compiled"))
-#: how names of functions begin whose address nobody takes, and of those among them that Python calls
-_LINKED, _CALLED = "_ZN", "_ZN7cpython"
+#: how names of functions begin whose address nobody takes, of those among them that Python calls, of those that
+#: count references, of which each module has copies, and of what is raised
+_LINKED, _CALLED, _COUNTING, _RAISED = "_ZN", "_ZN7cpython", ("NRT_incref", "NRT_decref"), ".const.picklebuf"
 
 
 @contextmanager
@@ -109,10 +110,17 @@ def text_alone(cache: EntryCache | None = None) -> Iterator[None]:
 
 
 def is_text_enough(module: Any, own: str) -> bool:
-    """Whether nobody takes the address of a function of a module but that of its `own`."""
+    """Whether nobody takes the address of a function of a module but that of its `own`.
+
+    Making code simplifies the text too: of kernels that count references, some raise until then.
+    """
     names = [f.name for f in module.functions if not f.is_declaration]
     called = [x for x in names if not x.startswith(_LINKED) or x.startswith(_CALLED)]
-    return not called or own in called
+    if own in called or not called:
+        return True
+    if not all(x.startswith(_COUNTING) for x in called):
+        return False
+    return not any(x.name.startswith(_RAISED) for x in module.global_variables)
 
 
 class EntryCache(FunctionCache):

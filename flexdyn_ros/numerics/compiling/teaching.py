@@ -57,6 +57,8 @@ def is_interpreted() -> bool:
 
 #: options of all that kernels call: floats divide as in NumPy, and nothing is made that C would call
 COMPILED: dict = {"error_model": "numpy", "no_cfunc_wrapper": True}
+#: options of what Numba is taught to write into callers
+WRITTEN: dict = {"forceinline": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable | None = None, **options):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.compiling.teaching import when_compiling
+from flexdyn_ros.numerics.compiling.teaching import WRITTEN, when_compiling
 
 __all__ = ["COLUMNS", "ON_FLOATS", "ON_LANES", "ON_TANGENTS", "column_of"]
 
@@ -24,7 +24,7 @@ def _teach() -> None:
 
     from .vector_types import Lanes, Tangents
 
-    @overload(column_of, jit_options={"forceinline": True})
+    @overload(column_of, jit_options=WRITTEN)
     def _column_of(array):
         if not isinstance(array, types.Array):
             return None

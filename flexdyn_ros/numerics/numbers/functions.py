@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.teaching import apart, leaf, when_compiling
+from flexdyn_ros.numerics.compiling.teaching import COMPILED, WRITTEN, apart, leaf, when_compiling
 
 from .vectors import LANES, element, with_element
 
@@ -104,43 +104,41 @@ def _teach() -> None:
     from . import vector_types as of
     from .vector_types import Lanes, Mask, Tangents
 
-    inline = {"forceinline": True}
-
-    @overload(less, jit_options=inline)
+    @overload(less, jit_options=WRITTEN)
     def _less(a, b):
         if isinstance(a, Lanes) or isinstance(b, Lanes):
             return lambda a, b: of.less_lanes(a, b)
         return lambda a, b: a.real < b.real
 
-    @overload(equal, jit_options=inline)
+    @overload(equal, jit_options=WRITTEN)
     def _equal(a, b):
         if isinstance(a, Lanes) or isinstance(b, Lanes):
             return lambda a, b: of.equal_lanes(a, b)
         return lambda a, b: a.real == b.real
 
-    @overload(both, jit_options=inline)
+    @overload(both, jit_options=WRITTEN)
     def _both(a, b):
         if isinstance(a, Mask):
             return lambda a, b: of.both_masks(a, b)
         return lambda a, b: a and b
 
-    @overload(either, jit_options=inline)
+    @overload(either, jit_options=WRITTEN)
     def _either(a, b):
         if isinstance(a, Mask):
             return lambda a, b: of.either_mask(a, b)
         return lambda a, b: a or b
 
-    @overload(holds, jit_options=inline)
+    @overload(holds, jit_options=WRITTEN)
     def _holds(condition):
         if isinstance(condition, Mask):
             return lambda condition: of.all_lanes(condition)
         return lambda condition: condition
 
-    @overload(fails, jit_options=inline)
+    @overload(fails, jit_options=WRITTEN)
     def _fails(condition):
         return (lambda condition: not condition) if isinstance(condition, types.Boolean) else None
 
-    @overload(select, jit_options=inline)
+    @overload(select, jit_options=WRITTEN)
     def _select(condition, a, b):
         if isinstance(condition, Mask):
             return lambda condition, a, b: of.select_lanes(condition, a, b)
@@ -150,7 +148,7 @@ def _teach() -> None:
         """Teach Numba f(x) for Lanes, lane by lane, and for Tangents, from the slope f'(x, f(x))."""
         value, slope = leaf(value), leaf(slope)
 
-        @overload(function)
+        @overload(function, jit_options=COMPILED)
         def implementation(x):
             if isinstance(x, Tangents):
 
@@ -177,7 +175,7 @@ def _teach() -> None:
     define(np.sin, lambda x: np.sin(x), lambda x, f: np.cos(x))
     define(np.cos, lambda x: np.cos(x), lambda x, f: -np.sin(x))
 
-    @overload(np.sqrt)
+    @overload(np.sqrt, jit_options=COMPILED)
     def _sqrt(x):
         if isinstance(x, Tangents):
 
@@ -190,14 +188,14 @@ def _teach() -> None:
             return lambda x: of.root_lanes(x)
         return None
 
-    @overload(np.floor)
+    @overload(np.floor, jit_options=COMPILED)
     def _floor(x):
         return (lambda x: of.floor_lanes(x)) if isinstance(x, Lanes) else None
 
-    @overload(abs)
+    @overload(abs, jit_options=COMPILED)
     def _abs(x):
         return (lambda x: absolute(x)) if isinstance(x, Lanes | Tangents) else None
 
-    @overload(again, jit_options=inline)
+    @overload(again, jit_options=WRITTEN)
     def _again(condition, values):
         return lambda condition, values: (condition, values)

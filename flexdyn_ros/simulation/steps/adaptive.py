@@ -50,7 +50,7 @@ class _System:
             return self.plan.atol
         robot, rtol = self.robot, self.plan.rtol
         atol = np.full(self.y0.size, default_atol(rtol))
-        allowed = allowed_errors(robot, self.plan.q0, rtol, None)
+        allowed = allowed_errors(robot, self.plan.q0, None, rtol)
         for c in robot.coordinates:
             if c.q_index >= 0:
                 atol[c.q_index] = allowed[c.v_index]

@@ -154,7 +154,7 @@ class _Run:
         # the steps raise it to the kinetic energy that they see
         scale = energy_scale(robot, plan.q0, plan.v0)
         self._still = self._control[places.OF_ENERGIES] = plan.rtol * STILL * scale
-        self._scale = allowed_errors(robot, plan.q0, plan.rtol, plan.atol)
+        self._scale = allowed_errors(robot, plan.q0, plan.atol, plan.rtol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
         self._cylinders: FusedHydraulics | None = None

@@ -117,7 +117,7 @@ def default_atol(rtol: float) -> float:
     return max(LEAST_ATOL, min(ATOL, ATOL_OF_RTOL * rtol))
 
 
-def allowed_errors(robot: Robot, q: np.ndarray, rtol: float, atol: float | None) -> np.ndarray:
+def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None, rtol: float = 1e-6) -> np.ndarray:
     """What an error of positions and speeds (2 nv,) may be apart from the relative tolerance.
 
     atol, or that which goes with rtol by default, of the displacement that a coordinate makes; of speeds that

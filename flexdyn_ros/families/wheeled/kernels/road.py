@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.teaching import kernel, when_compiling
+from flexdyn_ros.numerics.compiling.teaching import WRITTEN, kernel, when_compiling
 from flexdyn_ros.numerics.numbers.functions import both, larger, less, select, smaller
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
@@ -41,7 +41,7 @@ def _teach_ask() -> None:
 
         return types.float64(types.int64, types.float64, types.int64), codegen
 
-    @overload(ask, jit_options={"forceinline": True})
+    @overload(ask, jit_options=WRITTEN)
     def overload_ask(function, X, which):
         return lambda function, X, which: through(function, X, which)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.rotations import add_cross, cross, load3, load9, store3, turn
-from flexdyn_ros.numerics.compiling.teaching import kernel, when_compiling
+from flexdyn_ros.numerics.compiling.teaching import COMPILED, kernel, when_compiling
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import both, larger, less, select
 from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
@@ -100,7 +100,7 @@ def _teach() -> None:
 
     from flexdyn_ros.numerics.numbers.vector_types import Lanes
 
-    @overload(arctan2)
+    @overload(arctan2, jit_options=COMPILED)
     def _arctan2(y, x):
         if not isinstance(y, Lanes):
             return lambda y, x: np.arctan2(y, x)
