@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from secrets import token_hex
 
 #: how files are called until they are complete, beside those that they replace
 PREFIX, SUFFIX = ".flexdyn-", ".writing"
@@ -96,7 +95,7 @@ def _draft(target: Path) -> tuple[Path, os.stat_result | None]:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    draft = target.with_name(f"{PREFIX}{token_hex(8)}{SUFFIX}")
+    draft = target.with_name(f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
     # what nobody else may read is not to be read while it is written
     mode = 0o666 if old is None else 0o600
     os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode))

@@ -30,6 +30,7 @@ from flexdyn_ros.nodes.ros.outbox import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.robot_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.live.hydraulic_inputs import ranges_of
 from flexdyn_ros.simulation.live.hydraulic_policy import (
     MOST_MISSING,
     Actuation,
@@ -37,7 +38,6 @@ from flexdyn_ros.simulation.live.hydraulic_policy import (
     disagreement,
     oil_remarks,
     pace_word,
-    ranges_of,
 )
 from flexdyn_ros.simulation.live.message_fields import doubles
 

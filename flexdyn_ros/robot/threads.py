@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["batch_threads", "run_in_slices", "set_batch_threads", "shared_property"]
 
@@ -40,6 +42,8 @@ def set_batch_threads(count: int | None) -> None:
 
 @cache
 def _pool(workers: int, process: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # not at the top: few processes make threads
+
     return ThreadPoolExecutor(workers, thread_name_prefix="flexdyn-batch")
 
 

@@ -37,7 +37,8 @@ from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters  # noqa: 
 from flexdyn_ros.simulation import FusedHydraulics, Stepper  # noqa: E402
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError  # noqa: E402
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive  # noqa: E402
-from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits, ranges_of  # noqa: E402
+from flexdyn_ros.simulation.live.hydraulic_inputs import ranges_of  # noqa: E402
+from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits  # noqa: E402
 from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains  # noqa: E402
 from flexdyn_ros.simulation.recordings.cdr import types  # noqa: E402
 

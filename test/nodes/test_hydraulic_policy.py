@@ -13,12 +13,8 @@ from hydraulic_cylinders import cylinder  # noqa: E402
 from flexdyn_ros.description import read  # noqa: E402
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics  # noqa: E402
 from flexdyn_ros.nodes import doubles  # noqa: E402
-from flexdyn_ros.simulation.live.hydraulic_policy import (  # noqa: E402
-    Actuation,
-    HydraulicRanges,
-    Limits,
-    ranges_of,
-)
+from flexdyn_ros.simulation.live.hydraulic_inputs import HydraulicRanges, ranges_of  # noqa: E402
+from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits  # noqa: E402
 
 NAMES = tuple(f"leg_{i}" for i in range(1, 7))
 STALE_COMMAND, STALE_LEG_STATE, REJECTED, FAULT = 32, 64, 128, 32768

@@ -19,7 +19,7 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState  # noqa: E402
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer  # noqa: E402
-from flexdyn_ros.simulation.live.hydraulic_policy import (  # noqa: E402
+from flexdyn_ros.simulation.live.hydraulic_inputs import (  # noqa: E402
     HydraulicSetpoint,
     InputError,
     ranges_of,

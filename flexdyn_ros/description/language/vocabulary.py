@@ -224,7 +224,11 @@ def element(
     """
 
     def made(cls: type[Record]) -> type[Record]:
-        record: Any = dataclass(frozen=True, kw_only=kw_only)(cls)
+        # a dataclass without a docstring asks for its signature, and writes functions that all may share:
+        # that is half of the time that all of them take
+        cls.__doc__ = cls.__doc__ or meaning
+        record: Any = dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
+        record.__eq__, record.__hash__, record.__repr__ = _is_equal, _hash, _text
         record.__declared__ = tuple(_abouts(record))
         attributes = tuple(about for _, about in declared(record, Attribute))
         parts: dict[str, Element] = {}
@@ -242,6 +246,24 @@ def element(
         return record
 
     return made
+
+
+def _values(record: Any) -> dict[str, Any]:
+    """The values of a record by the names of its fields."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
+def _is_equal(record: Any, other: object) -> bool:
+    return _values(record) == _values(other) if type(other) is type(record) else NotImplemented
+
+
+def _hash(record: Any) -> int:
+    return hash(tuple(_values(record).values()))
+
+
+def _text(record: Any) -> str:
+    values = ", ".join(f"{name}={value!r}" for name, value in _values(record).items())
+    return f"{type(record).__qualname__}({values})"
 
 
 def _abouts(record: Any) -> Iterator[tuple[str, Attribute | Part]]:

@@ -15,13 +15,8 @@ from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.outbox import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.extra import Extra, Setting
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive
-from flexdyn_ros.simulation.live.hydraulic_policy import (
-    InputError,
-    disagreement,
-    pace_word,
-    ranges_of,
-    read_command,
-)
+from flexdyn_ros.simulation.live.hydraulic_inputs import InputError, ranges_of, read_command
+from flexdyn_ros.simulation.live.hydraulic_policy import disagreement, pace_word
 from flexdyn_ros.simulation.live.message_fields import doubles
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.simulation import Simulation

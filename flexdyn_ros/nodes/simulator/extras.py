@@ -25,7 +25,7 @@ from flexdyn_ros.nodes.simulator.extra import Extra, Setting
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive
-from flexdyn_ros.simulation.live.hydraulic_policy import InputError, ranges_of, read_command
+from flexdyn_ros.simulation.live.hydraulic_inputs import InputError, ranges_of, read_command
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
 from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -111,7 +110,7 @@ def _tell_that_nothing_is_kept(folder: Path, why: str) -> None:
     if folder not in _told:
         _told.add(folder)
         message = "flexdyn_ros: %s, kernels are compiled in every process (NUMBA_CACHE_DIR=FOLDER)"
-        logging.getLogger(__name__).warning(message, why)
+        _warn(message, why)
 
 
 def folder_of(function: Callable) -> str:
@@ -187,7 +186,7 @@ PATIENCE = 2.0
 def _tell_of_compiling(name: str) -> None:
     folder = cache_folder()
     kept = "" if folder in _told else f", which is kept in {folder} (`flexdyn warm` compiles all beforehand)"
-    logging.getLogger(__name__).warning("flexdyn_ros: compiling kernel %s%s", name, kept)
+    _warn("flexdyn_ros: compiling kernel %s%s", name, kept)
 
 
 @contextmanager
@@ -273,3 +272,10 @@ def _is_found(function: FunctionType) -> bool:
     for name in function.__qualname__.split("."):
         found = getattr(found, name, None)
     return getattr(found, "py_func", found) is function
+
+
+def _warn(message: str, *values: object) -> None:
+    """Log a warning; the library is imported where there is one."""
+    import logging
+
+    logging.getLogger(__name__).warning(message, *values)

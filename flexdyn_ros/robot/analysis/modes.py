@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, SingularityError, UnknownNameError
+from flexdyn_ros.numerics.algebra.assignment import assign
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.results import Modes
@@ -103,10 +104,12 @@ def modes_of(M: np.ndarray, K: np.ndarray, D: np.ndarray, locked: np.ndarray) ->
 def _undamped(M: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
     """Eigenvalues of (K, M) by rising size (zero where they are zero to rounding, or negative), vectors,
     unstable?"""
-    from scipy.linalg import eigh  # not at the top: scipy costs half of the time that loading a robot takes
-
     try:
-        eigenvalues, vectors = eigh(0.5 * (K + K.T), M)
+        # with M = L L' (Golub and Van Loan 2013, section 8.7.2); SciPy's import takes longer than all of it
+        L = np.linalg.cholesky(M)
+        reduced = np.linalg.solve(L, np.linalg.solve(L, 0.5 * (K + K.T)).T)
+        eigenvalues, vectors = np.linalg.eigh(0.5 * (reduced + reduced.T))
+        vectors = np.linalg.solve(L.T, vectors)
     except np.linalg.LinAlgError:
         smallest = float(np.linalg.eigvalsh(M)[0])
         raise SingularityError(
@@ -167,10 +170,7 @@ def _owners(share: np.ndarray, most: int) -> np.ndarray:
     largest sum of shares: each column's largest one, where that gives no row too many."""
     rows = np.argmax(share, axis=0) if share.size else np.zeros(0, dtype=np.intp)
     if np.bincount(rows, minlength=1).max() > most:
-        from scipy.optimize import linear_sum_assignment  # not at the top, as `eigh`
-
-        slots, columns = linear_sum_assignment(-np.repeat(share, most, axis=0))
-        rows[columns] = slots // most
+        rows = assign(-np.repeat(share, most, axis=0).T) // most
     return rows
 
 

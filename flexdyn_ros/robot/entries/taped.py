@@ -8,7 +8,6 @@ a direction for nothing, and a tape of all that is followed for a block of state
 
 from __future__ import annotations
 
-import logging
 from threading import Lock
 from typing import Any
 
@@ -68,6 +67,8 @@ class Taped:
             return None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             name = self._functions.description.name
+            import logging
+
             logging.getLogger(__name__).debug("kernels of %r cannot be traced: %r", name, error)
             return None
 

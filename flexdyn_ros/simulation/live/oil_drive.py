@@ -9,7 +9,8 @@ import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
-from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint, oil_remarks
+from flexdyn_ros.simulation.live.hydraulic_inputs import HydraulicSetpoint
+from flexdyn_ros.simulation.live.hydraulic_policy import oil_remarks
 from flexdyn_ros.simulation.live.message_fields import is_stale
 from flexdyn_ros.simulation.live.simulation import driven_motion
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics, Mode

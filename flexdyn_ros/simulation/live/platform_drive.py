@@ -16,7 +16,7 @@ import numpy as np
 from flexdyn_ros.control.feedback import computed_torque
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
-from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
+from flexdyn_ros.simulation.live.hydraulic_inputs import HydraulicSetpoint
 from flexdyn_ros.simulation.live.message_fields import is_stale
 from flexdyn_ros.simulation.live.pose_path import PosePath
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
