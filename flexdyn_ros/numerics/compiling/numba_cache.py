@@ -75,8 +75,8 @@ def our_cache() -> Iterator[None]:
 
 #: Numba's engine asks these for object code before LLVM makes some, and tells them of what was made
 _ask, _tell = (getattr(CPUCodeLibrary, f"_object_{what}_hook", None) for what in ("getbuffer", "compiled"))
-#: how names of functions begin whose address nobody takes, of those among them that Python calls, of those that
-#: count references, of which each module has copies, and of what is raised
+#: how names of functions begin whose address nobody takes, of those among them that Python calls, of those
+#: that count references, of which each module has copies, and of what is raised
 _LINKED, _CALLED, _COUNTING, _RAISED = "_ZN", "_ZN7cpython", ("NRT_incref", "NRT_decref"), ".const.picklebuf"
 
 
