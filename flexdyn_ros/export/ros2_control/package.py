@@ -243,9 +243,9 @@ def _leg_rows(robot: Robot, home: np.ndarray) -> list[str]:
         return []
     legs, R = robot.inverse_kinematics(home), rotation_of_quaternion(*home[3:7])
     rows = []
-    for i, (leg, stated) in enumerate(zip(robot.legs, robot.description.platform.legs, strict=True)):
-        base = home[:3] + R @ stated.anchor - legs.length[i] * legs.direction[i]
-        numbers = [", ".join(map(_number, x)) for x in (base, stated.anchor)]
+    for i, leg in enumerate(robot.legs):
+        base = home[:3] + R @ leg.anchor - legs.length[i] * legs.direction[i]
+        numbers = [", ".join(map(_number, x)) for x in (base, leg.anchor)]
         rows.append(f"{{{{{numbers[0]}}}, {{{numbers[1]}}}, {_number(leg.shortest)}}}")
     return rows
 

@@ -41,6 +41,7 @@ ROUND = 1e-9
 class LegFacts(NamedTuple):
     """What a leg is beside its dynamics.
 
+    anchor (3,): its end on the platform [m], platform axes;
     stroke, shortest [m]: length = shortest + stroke used; effort_limit [N], velocity_limit [m/s];
     angle_limits (2, 2): lower and upper of both angles of the universal joint [rad]; home_direction (3,) of
     the leg in platform axes at home; ball_limit [rad], diameter [m]: infinity and 0 where none is given;
@@ -49,6 +50,7 @@ class LegFacts(NamedTuple):
 
     name: str
     joints: tuple[str, str, str]
+    anchor: np.ndarray
     shortest: float
     stroke: float
     effort_limit: float
@@ -237,6 +239,7 @@ def _place_leg(
     facts = LegFacts(
         name=leg.name,
         joints=(u1.name, u2.name, slider.name),
+        anchor=np.array(leg.anchor),
         shortest=slider.xyz[2],
         stroke=slider.limit.upper,
         effort_limit=slider.limit.effort,
