@@ -133,4 +133,4 @@ def test_a_node_that_nobody_cleaned_up_leaves_no_participant_and_no_thread(
         gc.enable()
         context.try_shutdown()
     # nor does it keep others alive
-    assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() <= frozen
