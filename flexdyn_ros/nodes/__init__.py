@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer
     from flexdyn_ros.nodes.dynamics_server.services import SERVICES
     from flexdyn_ros.nodes.hydraulic_actuators import HydraulicActuators
-    from flexdyn_ros.nodes.one_shot import Follower, call, fill, plain, publish
+    from flexdyn_ros.nodes.one_shot import Follower, call, publish
     from flexdyn_ros.nodes.ros.declaration import ParameterError
+    from flexdyn_ros.nodes.ros.plain_fields import fill, plain
     from flexdyn_ros.nodes.simulator.node import Simulator
     from flexdyn_ros.simulation.live.message_fields import doubles, matrix_from_pose, numbers_of, seconds_of
 

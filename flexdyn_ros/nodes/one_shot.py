@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import re
 import sys
 import threading
@@ -16,10 +15,12 @@ from typing import Any
 import numpy as np
 import rclpy
 from ament_index_python.resources import has_resource
+from rcl_interfaces.srv import GetParameters
 from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import ReliabilityPolicy
 from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
@@ -27,84 +28,10 @@ from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.errors import FlexdynError, UnknownNameError, shortened
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 from flexdyn_ros.nodes.ros.outbox import told_in_a_sentence
+from flexdyn_ros.nodes.ros.plain_fields import fill, plain
 from flexdyn_ros.nodes.topics import NEWEST, ONE_SHOT
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import seconds_of
-
-
-def plain(value: Any) -> Any:
-    """A message as a dictionary of plain values, its parts alike."""
-    if hasattr(value, "get_fields_and_field_types"):
-        return {name: plain(getattr(value, name)) for name in value.get_fields_and_field_types()}
-    if isinstance(value, list | tuple | array.array | np.ndarray):
-        return [plain(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def fill(message: Any, fields: Mapping[str, object], where: str = "") -> None:
-    """Set fields of a message; those that are not named keep their values.
-
-    Raises
-    ------
-    ValueError
-        If there is no such field, or a value does not fit.
-    """
-    kinds = message.get_fields_and_field_types()
-    for name, value in fields.items():
-        if name not in kinds:
-            raise ValueError(f"{where}{name}: no such field, expected one of {', '.join(kinds)}")
-        setattr(message, name, _value(kinds[name], value, getattr(message, name), f"{where}{name}"))
-
-
-def _value(kind: str, value: Any, present: object, where: str) -> Any:
-    """A value as the field of that type wants it."""
-    item, is_sequence = _item(kind)
-    if is_sequence:
-        if not isinstance(value, list):
-            raise ValueError(f"{where} is {value!r}, expected a list ({kind})")
-        if "/" not in item:
-            return [_scalar(item, entry, f"{where}[{n}]") for n, entry in enumerate(value)]
-        return [_message(item, entry, f"{where}[{n}]") for n, entry in enumerate(value)]
-    if "/" in item:
-        if not isinstance(value, Mapping):
-            raise ValueError(f"{where} is {value!r}, expected a mapping of fields ({kind})")
-        fill(present, value, f"{where}.")
-        return present
-    return _scalar(item, value, where)
-
-
-def _item(kind: str) -> tuple[str, bool]:
-    """Type of the entries, and whether there are several."""
-    if kind.startswith("sequence<"):
-        return kind[len("sequence<") : -1].split(",")[0], True
-    if kind.endswith("]"):
-        return kind[: kind.index("[")], True
-    return kind, False
-
-
-def _message(kind: str, fields: Any, where: str) -> Any:
-    if not isinstance(fields, Mapping):
-        raise ValueError(f"{where} is {fields!r}, expected a mapping of fields ({kind})")
-    package, _, name = kind.partition("/")
-    message = getattr(import_module(f"{package}.msg"), name)()
-    fill(message, fields, f"{where}.")
-    return message
-
-
-def _scalar(kind: str, value: Any, where: str) -> Any:
-    """A number, boolean or text."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "boolean" and isinstance(value, bool):
-        return value
-    if kind == "string" and isinstance(value, str):
-        return value
-    if kind in ("double", "float") and is_number:
-        return float(value)
-    if "int" in kind and isinstance(value, int) and is_number:
-        return value
-    if kind in ("octet", "byte", "uint8") and is_number:
-        return int(value)
-    raise ValueError(f"{where} is {value!r}, expected {kind}")
 
 
 @contextmanager
@@ -180,12 +107,8 @@ def call(
     known = types()
     UnknownNameError.check("service", service, known)
     request = known[service].Request()
-    try:
-        fill(request, fields)
-    except (AssertionError, OverflowError, ValueError) as error:
-        raise FlexdynError(f"request of {service}: {error}") from None
-    parts = (namespace, node_name or OWNERS.get(service, "dynamics_server"), service)
-    topic = "/" + "/".join(part.strip("/") for part in parts if part.strip("/"))
+    _fill_or_refuse(request, fields, f"request of {service}")
+    topic = _absolute(namespace, node_name or OWNERS.get(service, "dynamics_server"), service)
     with short_lived_node("flexdyn_call") as (node, executor):
         client = _client(node, known[service], topic, timeout)
         if hasattr(request, "samples") and "samples" not in fields:
@@ -193,6 +116,17 @@ def call(
             request.samples = _samples(len(request.positions), width)
         answer: dict[str, Any] = plain(_ask(executor, client, topic, request, timeout))
     return answer
+
+
+def _absolute(*parts: str) -> str:
+    return "/" + "/".join(part.strip("/") for part in parts if part.strip("/"))
+
+
+def _fill_or_refuse(message: object, fields: Mapping[str, Any], what: str) -> None:
+    try:
+        fill(message, fields)
+    except (AssertionError, OverflowError, ValueError) as error:
+        raise FlexdynError(f"{what}: {error}") from None
 
 
 def _width(node: Node, executor: Any, topic: str, robot: str, timeout: float) -> int:
@@ -222,16 +156,15 @@ def _ask(executor: Executor, client: Any, topic: str, request: object, timeout: 
     begin, futures = time.monotonic(), [client.call_async(request)]
     while (waited := time.monotonic() - begin) < timeout:
         executor.spin_once(timeout_sec=0.05)
-        for future in futures:
-            if future.done():
-                return future.result()
+        if done := [future for future in futures if future.done()]:
+            return done[0].result()
         if waited > 0.25 * timeout and len(futures) == 1 and not isinstance(request, services.Step.Request):
             futures.append(client.call_async(request))
     raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
 
 
-#: seconds that what was sent last has to reach its listeners
-LINGER = 0.2
+#: seconds that what was sent last has to reach its listeners, and that they have to learn of a publisher
+LINGER, LATE = 0.2, 1.0
 
 
 def publish(
@@ -267,21 +200,19 @@ def publish(
     FlexdynError
         If nobody listens, the type is not known, or a field does not fit.
     """
-    name = "/" + "/".join(part.strip("/") for part in (namespace, topic) if part.strip("/"))
+    name = _absolute(namespace, topic)
     with short_lived_node("flexdyn_pub") as (node, executor):
         listener = _listener(node, executor, name, kind, timeout)
         message_type = _type_of(listener.topic_type)
         message = message_type()
-        try:
-            fill(message, fields)
-        except (AssertionError, OverflowError, ValueError) as error:
-            raise FlexdynError(f"message for {name}: {error}") from None
+        _fill_or_refuse(message, fields, f"message for {name}")
         publisher = node.create_publisher(message_type, name, ONE_SHOT)
         end = time.monotonic() + timeout
         while publisher.get_subscription_count() == 0:
             if time.monotonic() > end:
                 raise FlexdynError(f"nobody listens to {name} any more, waited {timeout:g} s")
             executor.spin_once(timeout_sec=0.02)
+        _wait_until_known(node, executor, listener)
         is_unstamped = hasattr(message, "header") and "stamp" not in (fields.get("header") or {})
         is_unstamped = is_unstamped and not listener.topic_type.endswith("JointTrajectory")
         for i in range(times):
@@ -297,13 +228,24 @@ def publish(
         return count
 
 
+def _wait_until_known(node: Node, executor: Executor, listener: Any) -> None:
+    """Wait until a best effort listener knows the publishers of a node: what comes before is lost to him."""
+    # participants tell their publishers in order: who receives a request knows the publishers before it
+    if listener.qos_profile.reliability != ReliabilityPolicy.BEST_EFFORT:
+        return
+    of = f"{listener.node_namespace.rstrip('/')}/{listener.node_name}/get_parameters"
+    try:
+        _ask(executor, _client(node, GetParameters, of, LATE), of, GetParameters.Request(), LATE)
+    except FlexdynError:
+        time.sleep(LATE)
+
+
 def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> Publisher:
     """What the graph knows of somebody who listens to a topic."""
     end = time.monotonic() + timeout
     while True:
         found = node.get_subscriptions_info_by_topic(topic)
-        right = [info for info in found if not kind or info.topic_type == kind]
-        if right:
+        if right := [info for info in found if not kind or info.topic_type == kind]:
             return right[0]
         if time.monotonic() >= end:
             types = sorted({info.topic_type for info in found})

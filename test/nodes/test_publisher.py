@@ -7,7 +7,9 @@ import pytest
 pytestmark = pytest.mark.ros
 rclpy = pytest.importorskip("rclpy")
 
+from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory  # noqa: E402
@@ -45,6 +47,35 @@ def heard():
 def test_a_message_is_heard_as_often_as_it_is_sent(heard):
     assert publish("words", {"data": "hello"}, namespace="pub_test", times=3, rate=50.0) == 1
     assert heard == ["hello"] * 3
+
+
+def test_a_best_effort_listener_has_learnt_of_the_publisher_before_the_message():
+    """What comes before is lost to it: its node is asked something first, by a participant of later words."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("careless_listener", context=context, start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    lossy = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+    events = []
+    node.create_subscription(String, "/pub_test/careless", lambda message: events.append(message.data), lossy)
+
+    def asked(request, response):
+        events.append(node.count_publishers("/pub_test/careless"))
+        return response
+
+    node.create_service(GetParameters, "~/get_parameters", asked)
+    thread = threading.Thread(target=lambda: publish("careless", {"data": "word"}, namespace="pub_test"))
+    thread.start()
+    try:
+        while thread.is_alive():
+            executor.spin_once(timeout_sec=0.05)
+        assert events == [1, "word"]
+    finally:
+        thread.join(30.0)
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
 
 
 @pytest.mark.parametrize(

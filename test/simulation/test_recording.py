@@ -1,5 +1,6 @@
 """Recordings: other tools open them, the same numbers come back, a crash leaves what was written."""
 
+import gc
 import re
 import signal
 import subprocess
@@ -244,9 +245,11 @@ def test_memory_does_not_grow_with_a_split_recording(tmp_path):
 
         def grown(start, stop):
             """Bytes that these messages, a thousand in a file, leave in memory."""
+            gc.collect()
             before, _ = tracemalloc.get_traced_memory()
             for i in range(start, stop):
                 bag.write(channels[i % 8], data, i * 10**6)
+            gc.collect()
             return tracemalloc.get_traced_memory()[0] - before
 
         tracemalloc.start()
