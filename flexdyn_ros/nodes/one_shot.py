@@ -243,10 +243,14 @@ def _wait_until_known(node: Node, executor: Executor, listener: Any) -> None:
 def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> Publisher:
     """What the graph knows of somebody who listens to a topic."""
     end = time.monotonic() + timeout
+    late = min(end, time.monotonic() + LATE)
     while True:
         found = node.get_subscriptions_info_by_topic(topic)
-        if right := [info for info in found if not kind or info.topic_type == kind]:
-            return right[0]
+        right = [info for info in found if not kind or info.topic_type == kind]
+        # the graph knows a listener before it knows its node
+        named = [info for info in right if "UNKNOWN" not in info.node_name]
+        if named or (right and time.monotonic() >= late):
+            return (named or right)[0]
         if time.monotonic() >= end:
             types = sorted({info.topic_type for info in found})
             what = (
