@@ -64,12 +64,6 @@ def pytest_sessionstart(session):
         remove_shared_memory_of_killed_nodes("/dev/shm")
 
 
-def pytest_collection_finish(session):
-    """What collecting made stays to the end: no search for cycles looks there again."""
-    gc.collect()
-    gc.freeze()
-
-
 def pytest_report_header():
     return f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']} HYPOTHESIS=flexdyn profile"
 
