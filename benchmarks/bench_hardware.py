@@ -1,5 +1,5 @@
 """Time of a step of robots as hardware of ros2_control (docs/how-to/ros2_control.md): the generated core in a
-C++ loop, under position commands, and the generated step of a platform by its valves; medians of runs.
+C++ loop, under position commands or with valves that move all cylinders; medians of runs, processor time.
 
     python benchmarks/bench_hardware.py [--quick]
 """
@@ -9,42 +9,80 @@ from __future__ import annotations
 import statistics
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 
 import program
 
 import flexdyn_ros
 from flexdyn_ros import export
-from flexdyn_ros.export.tracing.hydraulics import Oil
+from flexdyn_ros.errors import FlexdynWarning
 
-ROBOTS = ("seven_joint_arm", "canadarm2", "stewart_electric")
+#: robots, and whether the oil of their cylinders is part of them
+ROBOTS = (
+    ("seven_joint_arm", False),
+    ("canadarm2", False),
+    ("stewart_electric", False),
+    ("hexapod_arm", False),
+    ("delta", False),
+    ("excavator", False),
+    ("boom", True),
+    ("excavator", True),
+    ("stewart_1t", True),
+)
 FLAGS = ("-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 STEPS = 20_000
 
+#: steps of cylinders have a varying number of sub-steps: each of them is measured
 LOOP = """
-#include <chrono>
+#include <time.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include "{package}/core.hpp"
+using namespace {package};
+static std::array<double, {steps}> seconds;
+static double now()
+{{
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}}
 int main()
 {{
-  {package}::Core core;
-  for (int j = 0; j < {package}::model::joints; ++j) {{
-    core.set_mode(j, {package}::Mode::position);
+  Core core;
+  for (int j = 0; j < model::joints; ++j) {{
+    core.set_mode(j, model::joint[j].valve < 0 ? Mode::position : Mode::valve);
     core.command_position[j] = core.position[j] + 0.01;
   }}
-  const auto start = std::chrono::steady_clock::now();
+  const double begin = now();
   for (int i = 0; i < {steps}; ++i) {{
+    if (model::valves > 0) {{
+      for (int j = 0; j < model::joints; ++j) {{ core.command_valve[j] = 0.6 * std::sin(8.17e-3 * i + j); }}
+      seconds[i] = now();
+    }}
     if (!core.advance(core.step)) {{ std::puts(core.message()); return 1; }}
+    if (model::valves > 0) {{ seconds[i] = now() - seconds[i]; }}
   }}
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  std::printf("%.9g\\n", taken.count() / {steps});
+  const double taken = now() - begin;
+  if (model::valves > 0) {{
+    std::sort(seconds.begin(), seconds.end());
+    std::printf("%.9g %.9g\\n", seconds[{steps} / 2], seconds[{steps} * 999L / 1000]);
+  }} else {{
+    std::printf("%.9g\\n", taken / {steps});
+  }}
 }}
 """
 
 
-def seconds_of_a_step(name: str, folder: Path, turns: int) -> float:
-    """Median of several runs [s]."""
-    export.ros2_control(flexdyn_ros.load(name), folder)
+def seconds_of_a_step(name: str, cylinders: bool, folder: Path, turns: int) -> tuple[float, ...]:
+    """Mean of a step, with cylinders its median and 99.9th percentile; medians of several runs [s]."""
+    robot = flexdyn_ros.load(name)
+    with warnings.catch_warnings():
+        # oil is left out where that is asked for
+        warnings.simplefilter("ignore", FlexdynWarning)
+        export.ros2_control(robot, folder, cylinders=cylinders)
     package = next(folder.glob("*_hardware.xml")).stem
     (folder / "loop.cpp").write_text(LOOP.format(package=package, steps=STEPS))
     source, made = next((folder / "src").glob("*.c")), folder / "loop"
@@ -53,56 +91,6 @@ def seconds_of_a_step(name: str, folder: Path, turns: int) -> float:
     include = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
     subprocess.run(["g++", "-std=c++17", *FLAGS, *include, *parts, "-lm", "-o", made], check=True)
     runs = [subprocess.run([made], capture_output=True, text=True, check=True) for _ in range(turns)]
-    return statistics.median(float(run.stdout) for run in runs)
-
-
-#: a C program whose openings move all legs; steps have a varying number of sub-steps
-VALVES = """
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include "stewart_1t.h"
-static double work[STEWART_1T_WORK], seconds[{steps}];
-static double now(void)
-{{
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return t.tv_sec + 1e-9 * t.tv_nsec;
-}}
-static int order(const void *a, const void *b)
-{{
-  return (*(double *)a > *(double *)b) - (*(double *)a < *(double *)b);
-}}
-int main(void)
-{{
-  double q[] = {{{q}}}, v[6] = {{0}}, oil[] = {{{oil}}}, valves[6];
-  for (int k = 0; k < {steps}; ++k) {{
-    for (int i = 0; i < 6; ++i) {{ valves[i] = 0.6 * sin(8.17e-3 * k + i); }}
-    const double start = now();
-    if (stewart_1t_hydraulic_step(q, v, oil, valves, NULL, 1e-3, work) != 0) {{ return 1; }}
-    seconds[k] = now() - start;
-  }}
-  qsort(seconds, {steps}, sizeof(double), order);
-  printf("%.9g %.9g\\n", seconds[{steps} / 2], seconds[{steps} * 999 / 1000]);
-  return 0;
-}}
-"""
-
-
-def seconds_by_valves(folder: Path, turns: int) -> tuple[float, ...]:
-    """Medians over several runs of the median and the 99.9th percentile of a step of `stewart_1t`, processor
-    time [s]."""
-    robot = flexdyn_ros.load("stewart_1t")
-    export.c(robot, folder, ["hydraulic_step"])
-    numbers = {"q": robot.neutral(), "oil": Oil(robot).start(robot.neutral())}
-    texts = {name: ", ".join(map(repr, x.tolist())) for name, x in numbers.items()}
-    (folder / "main.c").write_text(VALVES.format(steps=STEPS, **texts))
-    sources = [folder / "main.c", folder / "stewart_1t.c"]
-    made = folder / "valves"
-    subprocess.run(["gcc", "-std=gnu99", *FLAGS, *sources, "-lm", "-o", made], check=True)
-    runs = [subprocess.run([made], capture_output=True, text=True, check=True) for _ in range(turns)]
     rows = zip(*(map(float, run.stdout.split()) for run in runs), strict=True)
     return tuple(statistics.median(row) for row in rows)
 
@@ -110,13 +98,11 @@ def seconds_by_valves(folder: Path, turns: int) -> tuple[float, ...]:
 def main() -> None:
     parser = program.parser(__doc__)
     quick = parser.parse_args().quick
-    for name in ROBOTS:
+    for name, cylinders in ROBOTS:
         with tempfile.TemporaryDirectory() as folder:
-            taken = seconds_of_a_step(name, Path(folder), 1 if quick else 5)
-            print(f"{name}: {1e6 * taken:.1f} us a step")
-    with tempfile.TemporaryDirectory() as folder:
-        median, most = seconds_by_valves(Path(folder), 1 if quick else 5)
-        print(f"stewart_1t by its valves: {1e6 * median:.1f} us a step, 99.9 % within {1e6 * most:.1f}")
+            taken, *most = seconds_of_a_step(name, cylinders, Path(folder), 1 if quick else 5)
+            within = f", 99.9 % within {1e6 * most[0]:.1f} us" if most else ""
+            print(f"{name}{' by its valves' if cylinders else ''}: {1e6 * taken:.1f} us a step{within}")
 
 
 if __name__ == "__main__":

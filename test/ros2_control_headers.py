@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -148,11 +150,11 @@ int main()
     } else if (word == "mode") {
       int j = 0; words >> j >> word;
       core.set_mode(j, word == "position" ? Mode::position : word == "velocity" ? Mode::velocity
-                       : word == "effort" ? Mode::effort : Mode::hold);
+                       : word == "effort" ? Mode::effort : word == "valve" ? Mode::valve : Mode::hold);
     } else if (word == "command") {
       int j = 0; std::string kind; words >> j >> kind >> word;
       auto & to = kind == "position" ? core.command_position : kind == "velocity" ? core.command_velocity
-                  : core.command_effort;
+                  : kind == "valve" ? core.command_valve : core.command_effort;
       to[j] = std::strtod(word.c_str(), nullptr);
     } else if (word == "repeat") {
       long n = 0; double h = 0.0; words >> n >> h;
@@ -164,6 +166,9 @@ int main()
       for (double x : core.q) { std::printf("%.17g ", x); }
       for (double x : core.v) { std::printf("%.17g ", x); }
       for (double x : core.effort) { std::printf("%.17g ", x); }
+      for (double x : core.position) { std::printf("%.17g ", x); }
+      for (double x : core.velocity) { std::printf("%.17g ", x); }
+      for (double x : core.oil) { std::printf("%.17g ", x); }
       std::printf("\\n");
     }
   }
@@ -171,12 +176,23 @@ int main()
 """
 
 
+class State(NamedTuple):
+    """A state of a core; arrays of components in their order."""
+
+    q: np.ndarray
+    v: np.ndarray
+    effort: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    oil: np.ndarray
+
+
 class Core:
     """The core of a generated package as a program."""
 
-    def __init__(self, robot, folder: Path, dt: float = 1e-3) -> None:
+    def __init__(self, robot, folder: Path, dt: float = 1e-3, *, cylinders: bool = False) -> None:
         self.robot, self.folder = robot, folder
-        self.files = export.ros2_control(robot, folder, dt=dt)
+        self.files = export.ros2_control(robot, folder, dt=dt, cylinders=cylinders)
         self.package = next(folder.glob("*_hardware.xml")).stem
         driver = folder / "driver.cpp"
         driver.write_text(DRIVER.replace("@PACKAGE@", self.package))
@@ -189,15 +205,21 @@ class Core:
         include = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
         subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", self.program], check=True)
 
+    @property
+    def components(self) -> list[str]:
+        """Joints, cylinders and legs in the order of the core."""
+        return re.findall(r'^ *\{"([^"]*)", "', (self.folder / "src" / "model.cpp").read_text(), re.M)
+
     def run(self, *lines: str):
-        """The states that were asked for as (q, v, effort), and what went wrong."""
+        """The states that were asked for as (q, v, effort, position, velocity, oil), and what went wrong."""
         text = "\n".join(lines) + "\n"
         done = subprocess.run([self.program], input=text, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr[-2000:]
-        found, nq, nv = [], self.robot.nq, self.robot.nv
+        found, nq, nv, n = [], self.robot.nq, self.robot.nv, len(self.components)
+        ends = np.cumsum([nq, nv, n, n, n])
         told = done.stdout.splitlines()
         for i, line in enumerate(told):
             if line.startswith("steps"):
                 x = np.array(told[i + 1].split(), dtype=float)
-                found.append((x[:nq], x[nq : nq + nv], x[nq + nv :]))
+                found.append(State(*np.split(x, ends)))
         return found, [line for line in told if line.startswith("failed")]

@@ -20,7 +20,7 @@ _TAKEN_BY = {
     "parameters": ("c", "fmu"),
     "fmi": ("fmu",),
     "scalar": ("c",),
-    "cylinders": ("fmu",),
+    "cylinders": ("fmu", "ros2_control"),
 }
 
 
@@ -65,7 +65,8 @@ def compile(
         typer.Option("--scalar", metavar="double|float", help="c: type of numbers", show_default="double"),
     ] = None,
     cylinders: Annotated[
-        bool, typer.Option("--cylinders", help="fmu: a platform with its cylinders, driven by valves")
+        bool,
+        typer.Option("--cylinders", help="fmu, ros2_control: cylinders with their oil, driven by valves"),
     ] = False,
     config: Config = None,
     settings: Settings = None,

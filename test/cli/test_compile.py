@@ -53,7 +53,7 @@ def test_specialized_without_a_compiler_warns_and_answers_the_robot(no_compiler)
     ("target", "option", "takes"),
     [
         ("c", ("--fmi", "3.0"), "fmu"),
-        ("c", ("--cylinders",), "fmu"),
+        ("c", ("--cylinders",), "fmu, ros2_control"),
         ("fmu", ("--verbs", "step"), "c"),
         ("fmu", ("--scalar", "float"), "c"),
         ("native", ("--verbs", "step"), "c"),

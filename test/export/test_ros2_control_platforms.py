@@ -52,14 +52,14 @@ def test_forces_move_the_core_as_simulate_moves_the_platform(core, name, tmp_pat
     tau = hold + 0.1 * (np.abs(hold).max() + 200.0) * np.array([1.0, -0.5, 0.3, -1.0, 0.6, 0.2])
     told = [f"mode {j} effort" for j in range(6)]
     told += [f"command {j} effort {float(tau[j])!r}" for j in range(6)]
-    ((q0, v0, _), (q, v, effort)), failed = core.run(*told, "state", "repeat 100 0.001", "state")
+    (start, end), failed = core.run(*told, "state", "repeat 100 0.001", "state")
     assert not failed
-    stepper = Stepper(robot, 1e-3, q0=q0, v0=v0)
+    stepper = Stepper(robot, 1e-3, q0=start.q, v0=start.v)
     assert stepper.advance(100, tau) == 0
-    assert np.abs(q - robot.neutral()).max() > 1e-3
-    assert np.abs(q - stepper.q).max() <= 1e-12
-    assert np.abs(v - stepper.v).max() <= 1e-12 * max(1.0, np.abs(stepper.v).max())
-    assert np.array_equal(effort, tau)
+    assert np.abs(end.q - robot.neutral()).max() > 1e-3
+    assert np.abs(end.q - stepper.q).max() <= 1e-12
+    assert np.abs(end.v - stepper.v).max() <= 1e-12 * max(1.0, np.abs(stepper.v).max())
+    assert np.array_equal(end.effort, tau)
 
 
 def test_it_holds_reaches_positions_follows_speeds_and_stops_at_its_strokes(core):
@@ -152,5 +152,5 @@ def test_the_hardware_interface_moves_legs_and_refuses_initial_values(core, tmp_
     moved, refused = done.stdout.splitlines()
     assert moved == "leg_2_slide/position 0.010000"
     assert refused == (
-        "log: joint 'leg_4_slide' has an initial_value; expected none: a platform starts at its home"
+        "log: joint 'leg_4_slide' has an initial_value; expected none: it starts where the description has it"
     )

@@ -16,6 +16,7 @@ REAL_TIME = """
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <pthread.h>
@@ -46,10 +47,17 @@ int main()
     joint.state_interfaces = {{"position", ""}};
     info.joints.push_back(joint);
   }
+  for (const char * name : std::initializer_list<const char *>{@CYLINDERS@}) {
+    ComponentInfo cylinder;
+    cylinder.name = name;
+    cylinder.command_interfaces = {{"valve", ""}};
+    cylinder.state_interfaces = {{"position", ""}, {"effort", ""}, {"pressure_bore", ""}};
+    info.gpios.push_back(cylinder);
+  }
   ComponentInfo modes;
   modes.name = "coordinates";
   modes.state_interfaces = {{"@MODE@", ""}};
-  info.gpios = {modes};
+  info.gpios.push_back(modes);
   if (robot->on_init(info) != CallbackReturn::SUCCESS) { return 2; }
   std::map<std::string, double *> states, commands;
   for (auto & x : robot->export_state_interfaces()) { states[x.name] = x.value; }
@@ -63,8 +71,8 @@ int main()
     faults += robot->read({}, {0.0015}) != return_type::OK || robot->write({}, {0.0015}) != return_type::OK;
   }
   const long quiet = calls;
-  robot->perform_command_mode_switch({"@FIRST@/position"}, {});
-  *commands.at("@FIRST@/position") = *states.at("@FIRST@/position") + 0.1;
+  robot->perform_command_mode_switch({"@COMMAND@"}, {});
+  *commands.at("@COMMAND@") = *states.at("@FIRST@/position") + 0.1;
   calls = 0;
   for (int i = 0; i < 500; ++i) { faults += robot->read({}, {0.0015}) != return_type::OK; }
   *mode = NAN;
@@ -76,13 +84,26 @@ int main()
 """
 
 
-def test_read_and_write_allocate_lock_and_log_nothing_and_an_error_has_its_sentence(tmp_path):
-    core = Core(flexdyn_ros.load("mobile_arm"), tmp_path / "mobile_arm")
+@pytest.mark.parametrize(
+    ("name", "cylinders", "command"),
+    [
+        ("mobile_arm", False, "shoulder/position"),
+        ("excavator", True, "boom_cylinder/valve"),
+        ("hexapod_arm", False, "elbow_pitch/position"),
+    ],
+)
+def test_read_and_write_allocate_lock_and_log_nothing_and_an_error_has_its_sentence(
+    name, cylinders, command, tmp_path
+):
+    core = Core(flexdyn_ros.load(name), tmp_path / name, cylinders=cylinders)
     headers = write_headers(tmp_path / "headers", with_params=False)
-    names = core.robot.actuators
-    text = REAL_TIME.replace("@JOINTS@", ", ".join(f'"{name}"' for name in names))
-    text = text.replace("@FIRST@", names[0])
-    text = text.replace("@MODE@", next(name for name in core.robot.q_names if "bending" in name))
+    oil = core.robot.hydraulics.names if cylinders else ()
+    joints = [f'"{one}"' for one in core.components if one not in oil]
+    text = REAL_TIME.replace("@JOINTS@", ", ".join(joints))
+    text = text.replace("@CYLINDERS@", ", ".join(f'"{one}"' for one in oil))
+    text = text.replace("@COMMAND@", command).replace("@FIRST@", command.partition("/")[0])
+    free = [one for one in core.robot.q_names if one not in core.components]
+    text = text.replace("@MODE@", free[-1])
     main = tmp_path / "main.cpp"
     main.write_text(text)
     include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, not_read, text_of
 from flexdyn_ros.export.files import c_name, chosen_names
+from flexdyn_ros.export.tracing.actuation import actuator_motion, holding_efforts
 from flexdyn_ros.export.tracing.equations import (
     INNER,
     VERBS,
@@ -25,9 +27,14 @@ from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functi
 from flexdyn_ros.robot.verbs import Robot
 
 C_VERBS = (*VERBS, "step", *OIL_VERBS, "hydraulic_step")
-#: functions beside verbs, of an FMU
-_EVENTS = {"event_indicators": False, "oil_event_indicators": True}
-_PROJECTION = "project"
+#: functions beside verbs, of FMUs and hardware
+_BESIDE: dict[str, Callable[[Equations], Function]] = {
+    "event_indicators": event_indicators,
+    "oil_event_indicators": partial(event_indicators, with_oil=True),
+    "project": projection,
+    "actuator_motion": actuator_motion,
+    "holding_efforts": holding_efforts,
+}
 #: functions that move their arguments on
 _STEPS = ("step", "hydraulic_step")
 SCALARS = ("double", "float")
@@ -65,7 +72,7 @@ def program(
     UnknownNameError.check("scalar", scalar, SCALARS)
     if verbs is DEFAULT_VERBS and robot.functions.is_constrained and robot.functions.prescribed.any():
         verbs = DEFAULT_VERBS[1:]
-    verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS, _PROJECTION))
+    verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_BESIDE))
     equations, name = Equations(robot, parameters, certain=certain), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)
     texts: list[Text] = []
@@ -103,9 +110,7 @@ def program(
 
 
 def _function(equations: Equations, verb: str, frames: Sequence[str]) -> Function:
-    if verb in _EVENTS:
-        return event_indicators(equations, with_oil=_EVENTS[verb])
-    return projection(equations) if verb == _PROJECTION else equations.function(verb, frames)
+    return _BESIDE[verb](equations) if verb in _BESIDE else equations.function(verb, frames)
 
 
 def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:

@@ -11,26 +11,15 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.escaping import file_name, markdown, markdown_code, printable
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import c_string
 from flexdyn_ros.export.files import write_all
+from flexdyn_ros.export.ros2_control.drives import Drive, Start, drives_of, servos_and_stops, start_of
+from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP
-from flexdyn_ros.numerics.algebra.placement import rotation_of_quaternion
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.live.platform_drive import leg_gains
-from flexdyn_ros.simulation.live.simulation import default_gains
-from flexdyn_ros.simulation.steps.stiffness import stops_at
 
-#: natural frequency times step of servos and stops at most: their forces are held during a step
-_REACH = 0.2
-#: share of a coordinate's inertia that damping takes in a step at most
-_DAMPED = 0.5
-#: poses that the least inertia of a joint is looked for at
-_POSES = 100
-#: stiffness that counts as none, of the largest
-_NO_STIFFNESS = 1e-9
 _KINDS = ("position", "velocity", "effort")
 #: files of the package by the sources that they are made from
 _FILES = {
@@ -45,19 +34,43 @@ _FILES = {
 }
 
 
-def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) -> list[Path]:
+class _Hardware(NamedTuple):
+    """A robot as hardware: what drives it, the cylinders whose oil is part of it, and where it starts."""
+
+    robot: Robot
+    drives: list[Drive]
+    oil: Oil | None
+    start: Start
+
+    @property
+    def servos(self) -> list[Drive]:
+        """Drives that take positions, velocities and efforts."""
+        return [d for d in self.drives if d.valve < 0]
+
+    @property
+    def valves(self) -> list[Drive]:
+        """Drives that take openings of valves."""
+        return [d for d in self.drives if d.valve >= 0]
+
+
+def ros2_control(
+    robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP, cylinders: bool = False
+) -> list[Path]:
     """Write a package that `colcon build` takes: the robot as hardware of ros2_control, in C and C++.
 
-    Its joints are those that drive the robot, by name. They take commands of position, velocity or effort,
-    keep their position until the first finite one, and have effort limits and soft stops.
+    Its joints, cylinders and legs that drive the robot take commands by name: position, velocity or effort.
+    They keep their position until the first finite command, and have effort limits and soft stops.
 
     Parameters
     ----------
     robot : Robot
-        Every effort acts on a coordinate of its own: trees, robots on wheels, soft arms; or a platform, whose
-        joints are the sliders of its legs.
+        Joints and cylinders drive it, with loops or without; or a platform, whose joints are the sliders of
+        its legs.
     path : folder of the package
     dt : nominal step of its simulation [s]
+    cylinders : bool
+        Whether the oil of cylinders is part of it: commands of these are then openings of their valves,
+        `CYLINDER/valve`, and the oil (`CYLINDER/pressure_bore` ...) is among the states.
 
     Returns
     -------
@@ -67,19 +80,20 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
     Raises
     ------
     UnsupportedError
-        For a robot with loops, that cylinders or legs beside joints drive, or that nothing drives.
+        For a robot that nothing drives, or tendons or chambers, or whose links bend in loops; with cylinders,
+        for one without oil.
     ExportError
 
     Source: docs/how-to/ros2_control.md.
     """
-    drives = _drives(robot)
-    home = robot.neutral()
-    for c in drives if not robot.legs else ():
-        home[c.q] = min(max(home[c.q], c.lower), c.upper)
-    weight = "inverse_dynamics" if robot.legs else "bias_forces"
-    made = program(robot, ("step", weight), method="auto", dt=dt)
+    oil = Oil(robot) if cylinders else None
+    drives = drives_of(robot, oil)
+    hardware = _Hardware(robot, drives, oil, start_of(robot, drives))
+    verbs = ["actuator_motion", *(["holding_efforts"] if hardware.servos else [])]
+    verbs += ["step"] if oil is None else ["hydraulic_step", "cylinder_forces"]
+    made = program(robot, verbs, method="auto", dt=dt)
     package = f"{made.name.lower()}_hardware"
-    words = _words(robot, made, package, drives, home, dt)
+    words = _words(hardware, made, package, dt)
     root = files("flexdyn_ros.export.ros2_control") / "sources"
     texts = {
         name.format(package=package): _filled((root / source).read_text(encoding="utf-8"), words)
@@ -88,55 +102,11 @@ def ros2_control(robot: Robot, path: str | Path, *, dt: float = NOMINAL_STEP) ->
     texts |= {
         f"src/{made.name}.h": made.header,
         f"src/{made.name}.c": made.source,
-        "src/model.cpp": _filled(_MODEL, words | _numbers(robot, drives, home, dt)),
-        f"description/{file_name(robot.name)}.ros2_control.xacro": _description(robot, package, drives),
-        "config/controllers.yaml": _controllers(drives),
+        "src/model.cpp": _filled(_MODEL, words | _numbers(hardware, dt)),
+        f"description/{file_name(robot.name)}.ros2_control.xacro": _description(hardware, package),
+        "config/controllers.yaml": _controllers_file(hardware),
     }
     return write_all(Path(path), texts)
-
-
-class _Drive(NamedTuple):
-    """A driven joint: its limits (rad, m; N m, N), and its places in q, v and the efforts; legs have none in
-    q and v."""
-
-    name: str
-    unit: str
-    lower: float
-    upper: float
-    effort_limit: float
-    q: int
-    v: int
-    u: int
-
-
-def _drives(robot: Robot) -> list[_Drive]:
-    """Coordinates that efforts of their own drive, or sliders of legs."""
-    if robot.legs:
-        return [
-            _Drive(leg.joints[2], "m", 0.0, leg.stroke, leg.effort_limit, 0, 0, i)
-            for i, leg in enumerate(robot.legs)
-        ]
-    if robot.functions.is_constrained:
-        raise UnsupportedError(
-            f"target ros2_control of robot {robot.name!r}: its loops are not taken; expected an open tree"
-        )
-    if robot.effort_names != robot.v_names:
-        others = [name for name in robot.actuators if name not in robot.v_names]
-        raise UnsupportedError(
-            f"target ros2_control of robot {robot.name!r}: {', '.join(others[:3])} drive no coordinate of "
-            "their own; expected a robot that is driven joint by joint"
-        )
-    driven = set(robot.actuators)
-    drives = [
-        _Drive(c.name, c.unit, c.lower, c.upper, c.effort_limit, c.q_index, c.v_index, c.v_index)
-        for c in robot.coordinates
-        if c.name in driven and c.q_index >= 0
-    ]
-    if not drives:
-        raise UnsupportedError(
-            f"target ros2_control of robot {robot.name!r}: nothing drives it; expected a driven joint"
-        )
-    return drives
 
 
 def _filled(text: str, words: dict[str, object]) -> str:
@@ -145,13 +115,12 @@ def _filled(text: str, words: dict[str, object]) -> str:
     return text
 
 
-def _words(
-    robot: Robot, made: Program, package: str, drives: list[_Drive], home: np.ndarray, dt: float
-) -> dict[str, object]:
+def _words(hardware: _Hardware, made: Program, package: str, dt: float) -> dict[str, object]:
+    robot, oil = hardware.robot, hardware.oil
     rows = [
-        f"| {markdown_code(c.name)} | {c.unit} | {_limit(c.lower)} to {_limit(c.upper)} "
-        f"| {_limit(c.effort_limit)} |"
-        for c in drives
+        f"| {markdown_code(d.name)} | {d.unit} | {_limit(d.lower)} to {_limit(d.upper)} "
+        f"| {_limit(d.effort_limit)} | {'valve' if d.valve >= 0 else 'position, velocity, effort'} |"
+        for d in hardware.drives
     ]
     return {
         "PACKAGE": package,
@@ -161,14 +130,29 @@ def _words(
         "NQ": robot.nq,
         "NV": robot.nv,
         "NU": robot.nu,
-        "JOINTS": len(drives),
-        "MODES": len(_yielding(robot, home)[0]),
-        "LEGS": len(robot.legs),
+        "JOINTS": len(hardware.drives),
+        "SERVOS": len(hardware.servos),
+        "VALVES": len(hardware.valves),
+        "OIL": 0 if oil is None else len(oil.names),
+        "MODES": len(hardware.start.modes),
         "WORK": max(made.work, 1),
         "STEP": _number(dt),
-        "METHOD": made.method,
+        "STEP_CALL": _step_call(made),
+        "METHOD": made.method if oil is None else oil.method,
+        "CONTROLLERS": "\n".join(
+            f"  <exec_depend>{kind.partition('/')[0]}</exec_depend>" for _, kind, _ in _controllers(hardware)
+        ),
         "JOINT_ROWS": "\n".join(rows),
     }
+
+
+def _step_call(made: Program) -> str:
+    """The call of the step of C++ on what the core keeps."""
+    kept = {"tau": "tau_", "valves": "valves_"}
+    step = made.functions.get("hydraulic_step") or made.functions["step"]
+    inputs = [key for key, _ in step.inputs if key not in ("dt", "p")]
+    arguments = ", ".join(f"{kept.get(key, key)}.data()" for key in inputs)
+    return f"{made.name}_{step.name}({arguments}, nullptr, step, work_.data())"
 
 
 def _limit(value: float) -> str:
@@ -194,115 +178,80 @@ namespace model {
 const std::array<Joint, joints> joint = {{
 @JOINT@
 }};
-const std::array<Leg, legs> leg = {{@LEG@}};
 const std::array<Mode, modes> mode = {{@MODE@}};
 const std::array<double, modes * modes> compliance = {{@COMPLIANCE@}};
 const std::array<double, nq> start = {{@START@}};
 const std::array<const char *, nq> q_name = {{@Q_NAME@}};
+const std::array<double, oil> oil_start = {{@OIL_START@}};
+const std::array<Name, oil> oil_name = {{@OIL_NAME@}};
 
 }  // namespace model
 }  // namespace @PACKAGE@
 """
 
 
-def _numbers(robot: Robot, drives: list[_Drive], home: np.ndarray, dt: float) -> dict[str, object]:
+def _numbers(hardware: _Hardware, dt: float) -> dict[str, object]:
     """What model.cpp is filled with."""
-    modes, compliance = _yielding(robot, home)
+    robot, drives, oil, start = hardware
+    columns = servos_and_stops(robot, start.q, dt)
+    rows = []
+    for d in drives:
+        values = (d.zero, d.lower, d.upper, d.effort_limit, *columns[:, d.u])
+        names, places = f"{c_string(d.name)}, {c_string(d.cylinder)}", f"{d.q}, {d.u}, {d.valve}"
+        rows.append(f"  {{{names}, {places}, {', '.join(map(_number, values))}}}")
+    states = [] if oil is None else [name.rpartition(".") for name in oil.names]
     return {
-        "JOINT": ",\n".join(_joint_rows(robot, drives, home, dt)),
-        "LEG": ", ".join(_leg_rows(robot, home)),
-        "MODE": ", ".join(f"{{{q}, {v}}}" for q, v in modes),
-        "COMPLIANCE": ", ".join(map(_number, compliance.ravel())),
-        "START": ", ".join(map(_number, home)),
+        "JOINT": ",\n".join(rows),
+        "MODE": ", ".join(f"{{{q}, {v}}}" for q, v in start.modes),
+        "COMPLIANCE": ", ".join(map(_number, start.compliance.ravel())),
+        "START": ", ".join(map(_number, start.q)),
         "Q_NAME": ", ".join(c_string(name) for name in robot.q_names),
+        "OIL_START": "" if oil is None else ", ".join(map(_number, oil.start(start.q))),
+        "OIL_NAME": ", ".join(f"{{{c_string(owner)}, {c_string(name)}}}" for owner, _, name in states),
     }
-
-
-def _joint_rows(robot: Robot, drives: list[_Drive], home: np.ndarray, dt: float) -> list[str]:
-    """Servos and stops are those of the live simulation, and no stiffer than steps that hold forces bear at
-    any pose: with the least inertia a that a joint meets, w = sqrt(k/a) <= 0.2/dt and d <= a/(2 dt)."""
-    motion = robot.motion
-    assert motion is not None
-    stiffness, damping = (leg_gains if robot.legs else default_gains)(robot, home)
-    stops = stops_at(robot, motion, home, robot.mass_matrix(home), dt, None, None)
-    least = _least_inertia(robot, home)
-    stiffest, most = least * (_REACH / dt) ** 2, _DAMPED * least / dt
-    columns = [np.minimum(stiffness, stiffest), np.minimum(damping, most)]
-    columns += [np.minimum(stops[0], stiffest), np.minimum(stops[1], most)]
-    rows = []
-    for c in drives:
-        places = f"{c.q}, {c.v}, {c.u}"
-        values = (c.lower, c.upper, c.effort_limit, *(column[c.u] for column in columns))
-        rows.append(f"  {{{c_string(c.name)}, {places}, {', '.join(map(_number, values))}}}")
-    return rows
-
-
-def _leg_rows(robot: Robot, home: np.ndarray) -> list[str]:
-    """Ends of the legs, in base and platform axes, and their lengths where the sliders are at 0."""
-    if not robot.legs:
-        return []
-    legs, R = robot.inverse_kinematics(home), rotation_of_quaternion(*home[3:7])
-    rows = []
-    for i, leg in enumerate(robot.legs):
-        base = home[:3] + R @ leg.anchor - legs.length[i] * legs.direction[i]
-        numbers = [", ".join(map(_number, x)) for x in (base, leg.anchor)]
-        rows.append(f"{{{{{numbers[0]}}}, {{{numbers[1]}}}, {_number(leg.shortest)}}}")
-    return rows
-
-
-def _least_inertia(robot: Robot, home: np.ndarray) -> np.ndarray:
-    """1 / (B' M^-1 B)_ii (nu,), B = 1 but for legs, the least of poses within the limits."""
-    rng = np.random.default_rng(0)
-    poses = [home, *(robot.random(rng) for _ in range(_POSES))]
-    found = []
-    for q in poses:
-        inverse = np.linalg.inv(robot.mass_matrix(q))
-        if robot.legs:
-            B = robot.actuation_matrix(q)
-            inverse = B.T @ inverse @ B
-        found.append(1.0 / np.diagonal(inverse))
-    return np.min(found, axis=0)
-
-
-def _yielding(robot: Robot, home: np.ndarray) -> tuple[list[tuple[int, int]], np.ndarray]:
-    """Places in q and v of what yields to the weight beside joints (modes, hubs, a base on wheels), and the
-    inverse of its stiffness (m, m) at home; directions without one stay as they are."""
-    rows = [
-        c for c in robot.coordinates
-        if c.kind != "joint" and c.q_index >= 0 and not c.prescribed and c.name not in robot.actuators
-    ]  # fmt: skip
-    if robot.legs:
-        return [], np.zeros((0, 0))
-    v = [c.v_index for c in rows]
-    still = np.zeros(robot.nv)
-    by_q, *_ = robot.inverse_dynamics_derivatives(home, still, still)
-    stiffness = by_q[np.ix_(v, v)]
-    scale = np.sqrt(np.abs(np.diagonal(stiffness)))
-    scale[scale == 0.0] = 1.0
-    compliance = np.linalg.pinv(stiffness / np.outer(scale, scale), rcond=_NO_STIFFNESS)
-    return [(c.q_index, c.v_index) for c in rows], compliance / np.outer(scale, scale)
 
 
 # ---- description and controllers ----
 
 
-def _description(robot: Robot, package: str, drives: list[_Drive]) -> str:
-    """A macro with the <ros2_control> block of the robot."""
-    joints = []
-    for c in drives:
-        lines = [f"      <joint name={quoteattr(c.name)}>"]
-        lines += [f'        <command_interface name="{kind}"/>' for kind in _KINDS]
-        lines += [f'        <state_interface name="{kind}"/>' for kind in _KINDS]
-        joints += [*lines, "      </joint>"]
-    driven = {c.name for c in drives}
-    others = [name for name in robot.q_names if name not in driven]
-    if others:
-        joints.append('      <gpio name="coordinates">')
-        joints += [f"        <state_interface name={quoteattr(name)}/>" for name in others]
-        joints.append("      </gpio>")
+def _description(hardware: _Hardware, package: str) -> str:
+    """A macro with the <ros2_control> block of the robot.
+
+    A component that is no joint of the description is a <gpio>: the controller manager looks for its joints.
+    """
+    joints: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for d in hardware.drives:
+        commands = _KINDS if d.valve < 0 else ()
+        lines = [_interface("command", kind) for kind in commands]
+        (joints if d.is_joint else others)[d.name] = lines + [_interface("state", kind) for kind in _KINDS]
+        if d.valve >= 0:
+            others.setdefault(d.cylinder, []).insert(0, _interface("command", "valve"))
+    for name in () if hardware.oil is None else hardware.oil.names:
+        owner, _, state = name.rpartition(".")
+        others.setdefault(owner, []).append(_interface("state", state))
+    driven = {d.name for d in hardware.drives}
+    rest = [_interface("state", name) for name in hardware.robot.q_names if name not in driven]
+    if rest:
+        others["coordinates"] = rest
+    components = [*_components("joint", joints), *_components("gpio", others)]
     return _XACRO.format(
-        name=quoteattr(robot.name), package=package, joints="\n".join(joints), macro=f"{package}_block"
+        name=quoteattr(hardware.robot.name),
+        package=package,
+        joints="\n".join(components),
+        macro=f"{package}_block",
     )
+
+
+def _interface(kind: str, name: str) -> str:
+    return f"        <{kind}_interface name={quoteattr(name)}/>"
+
+
+def _components(tag: str, components: dict[str, list[str]]) -> list[str]:
+    return [
+        "\n".join([f"      <{tag} name={quoteattr(name)}>", *lines, f"      </{tag}>"])
+        for name, lines in components.items()
+    ]
 
 
 _XACRO = """<?xml version="1.0"?>
@@ -320,24 +269,40 @@ _XACRO = """<?xml version="1.0"?>
 """
 
 
-def _controllers(drives: list[_Drive]) -> str:
-    # a text of JSON is one of YAML
-    names = "\n".join(f"      - {json.dumps(c.name)}" for c in drives)
-    return _YAML.format(names=names)
+def _controllers(hardware: _Hardware) -> list[tuple[str, str, str]]:
+    """Controllers to begin with, by name, type and parameters: of trajectories, and of openings of valves."""
+    found = []
+    for name, kind, more, names in (
+        (*_TRAJECTORY, [d.name for d in hardware.servos]),
+        (*_OPENINGS, [d.cylinder for d in hardware.valves]),
+    ):
+        if names:
+            # a text of JSON is one of YAML
+            listed = "\n".join(f"      - {json.dumps(one)}" for one in names)
+            found.append((name, kind, f"    joints:\n{listed}\n{more}"))
+    return found
 
 
-_YAML = """controller_manager:
+def _controllers_file(hardware: _Hardware) -> str:
+    controllers = _controllers(hardware)
+    types = "".join(f"    {name}:\n      type: {kind}\n" for name, kind, _ in controllers)
+    parts = [f"\n{name}:\n  ros__parameters:\n{parameters}" for name, _, parameters in controllers]
+    return _MANAGER + types + "".join(parts)
+
+
+_MANAGER = """controller_manager:
   ros__parameters:
     update_rate: 500
     joint_state_broadcaster:
       type: joint_state_broadcaster/JointStateBroadcaster
-    joint_trajectory_controller:
-      type: joint_trajectory_controller/JointTrajectoryController
-
-joint_trajectory_controller:
-  ros__parameters:
-    joints:
-{names}
-    command_interfaces: [position]
-    state_interfaces: [position, velocity]
 """
+_TRAJECTORY = (
+    "joint_trajectory_controller",
+    "joint_trajectory_controller/JointTrajectoryController",
+    "    command_interfaces: [position]\n    state_interfaces: [position, velocity]\n",
+)
+_OPENINGS = (
+    "valve_controller",
+    "forward_command_controller/ForwardCommandController",
+    "    interface_name: valve\n",
+)

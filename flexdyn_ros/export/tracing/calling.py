@@ -51,6 +51,22 @@ def exerted(robot: Robot, memory: Memory, q: np.ndarray, tau: np.ndarray) -> np.
     return force
 
 
+def measured(
+    robot: Robot, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and rates (nu,) along which efforts act: of coordinates, lengths of legs and cylinders."""
+    q, v, position, rate = (memory.room(x) for x in (q, v, *np.zeros((2, robot.nu))))
+    if "measure" in motion.table:
+        work = memory.room(np.zeros(motion.work_size))
+        places = (x.ctypes.data for x in (q, v, position, rate))
+        motion.table["measure"].function(motion.robot, work.ctypes.data, *places)
+    if robot.effort_names[: robot.nv] == robot.v_names:
+        # of turns of a free body the positions are 0
+        position[: robot.nv] = [q[c.q_index] if c.q_index >= 0 else 0.0 for c in robot.coordinates]
+        rate[: robot.nv] = v
+    return position, rate
+
+
 def accelerations(
     motion: Motion, memory: Memory, q: np.ndarray, v: Any, force: Any, extra: Any, h: object, given: Any
 ) -> np.ndarray:

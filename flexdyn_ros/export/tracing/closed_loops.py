@@ -55,22 +55,25 @@ class LoopRows(NamedTuple):
 
 
 class ClosedDynamics:
-    """Accelerations of a closed mechanism at one state, of which M (nv, nv) and the rows are known.
+    """Accelerations of a closed mechanism at one state, of which M (nv, nv) and the rows are known; without
+    rows, of an open tree.
 
     certain: answers are NaN where the library would say something, or take other rows than those that are
     independent at the neutral pose.
     """
 
     def __init__(self, robot: Robot, M: np.ndarray, rows: LoopRows, v: np.ndarray, *, certain: bool) -> None:
-        at_neutral = robot.loop_jacobian(robot.neutral()) / np.sqrt(
-            np.diag(robot.mass_matrix(robot.neutral()))
-        )
+        at_neutral = np.zeros((0, robot.nv))
+        if len(rows.J):
+            neutral = robot.neutral()
+            at_neutral = robot.loop_jacobian(neutral) / np.sqrt(np.diag(robot.mass_matrix(neutral)))
         sizes = np.linalg.norm(at_neutral, axis=1)
         taken = np.flatnonzero(sizes > _NOTHING * sizes.max(initial=0.0))
         kept = _independent(at_neutral, taken) if certain else taken
         self.M, self._L = M, _from_tips(M)
         self._J, self._bias = rows.J[kept], rows.bias[kept]
-        self._W = np.stack([self._to_tips(row) for row in self._J], axis=1)
+        rows_to_tips = [self._to_tips(row) for row in self._J]
+        self._W = np.array(rows_to_tips, dtype=object).reshape(-1, robot.nv).T
         self._share = objects([1.0 / d for d in np.diag(self._L)])
         G = self._gram()
         self._solve = _solver(G, certain)
@@ -110,8 +113,9 @@ class ClosedDynamics:
 
     def _moved(self, force: np.ndarray, bias: np.ndarray) -> np.ndarray:
         y = self._to_tips(force) * self._share
-        lam = self._solve(-(self._W.T @ y) - bias)
-        x = y + self._share * (self._W @ lam)
+        x = y
+        if len(bias):
+            x = y + self._share * (self._W @ self._solve(-(self._W.T @ y) - bias))
         for i in range(len(x)):
             x[i] = x[i] - self._L[i, :i] @ x[:i]
         return x
@@ -182,7 +186,7 @@ def _clear(G: np.ndarray) -> Any:
 def _solver(G: np.ndarray, certain: bool) -> Callable[[np.ndarray], np.ndarray]:
     """c -> lam with G lam = c."""
     n = len(G)
-    if certain:
+    if certain or not n:
         return lambda c: _solved(_factor(G), c)
     F = _factor(G, np.trace(G) * (_LOOP_MU / n))
 
@@ -200,6 +204,14 @@ def closed_efforts(robot: Robot, dynamics: ClosedDynamics, B: np.ndarray, b: np.
 
     B (nv, nu): actuation matrix there.
     """
+    tau, left = nearest_efforts(robot, dynamics, B, b)
+    return _where_made(dynamics.M @ left, b, tau)
+
+
+def nearest_efforts(
+    robot: Robot, dynamics: ClosedDynamics, B: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Efforts (nu,) that leave of b (nv,) the least forces f in the metric of M^-1, and K f (nv,)."""
     nv, chosen = robot.nv, chosen_actuators(robot, "all")
     free = np.flatnonzero([c.kind not in DRIVEN_KINDS for c in robot.coordinates])
     limits = np.array([robot.functions.effort_coordinates[i].effort_limit for i in chosen])
@@ -220,7 +232,7 @@ def closed_efforts(robot: Robot, dynamics: ClosedDynamics, B: np.ndarray, b: np.
         tau[chosen] = scales * x[: len(chosen)]
         tau[free] = tau[free] + x[len(chosen) :]
         left = dynamics.allowed(b - C @ x)
-    return _where_made(dynamics.M @ left, b, tau)
+    return tau, left
 
 
 def led_efforts(

@@ -220,8 +220,8 @@ class Equations:
         if verb == "forward_dynamics":
             force = exerted(robot, memory, given["q"], given["tau"])
             if robot.functions.is_constrained and not robot.functions.prescribed.any():
-                dynamics = self._closed(memory, given["q"], given["v"])
-                h = self._inverse(memory, given["q"], given["v"], still)[: robot.nv]
+                dynamics = self.closed(memory, given["q"], given["v"])
+                h = self.inverse(memory, given["q"], given["v"], still)[: robot.nv]
                 return {"acceleration": dynamics.accelerations(force - h)}
             given = {name: given[name] for name in ("q", "v")} | {"force": force, "extra": np.zeros(robot.nu)}
             return {"acceleration": accelerations(self.motion, memory, **given, h=0.0, given=still)}
@@ -233,7 +233,7 @@ class Equations:
         if verb == "bias_forces":
             if not self.motion.drives_coordinates:
                 raise UnsupportedError("efforts are not along the coordinates; expected inverse_dynamics")
-            return {"h": self._inverse(memory, given["q"], given["v"], still)}
+            return {"h": self.inverse(memory, given["q"], given["v"], still)}
         if verb == "energy":
             return {"energy": energies(self.motion, memory, given["q"], given["v"])}
         if verb == "frames":
@@ -280,12 +280,12 @@ class Equations:
     def efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) of a motion, within a memory that is in use."""
         robot, q, v, a = self.robot, memory.room(q), memory.room(v), memory.room(a)
-        tau = self._inverse(memory, q, v, a)
+        tau = self.inverse(memory, q, v, a)
         if not robot.functions.is_constrained:
             return tau
         if robot.functions.prescribed.any():
             raise UnsupportedError("inverse dynamics of loops with prescribed joints is not computed")
-        dynamics = self._closed(memory, q, v)
+        dynamics = self.closed(memory, q, v)
         B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(robot.nu)], axis=1)
         efforts = closed_efforts(robot, dynamics, B, tau[: robot.nv])
         if self._certain:
@@ -296,20 +296,25 @@ class Equations:
     def leading_efforts(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Efforts (nu,) with which actuated coordinates accelerate as in a (nv,), all others as they may."""
         robot, q, v, still = self.robot, memory.room(q), memory.room(v), memory.room(np.zeros(self.robot.nv))
-        h = self._inverse(memory, q, v, still)[: robot.nv]
+        h = self.inverse(memory, q, v, still)[: robot.nv]
         B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(robot.nu)], axis=1)
-        return led_efforts(robot, self._closed(memory, q, v), B, h, a)
+        return led_efforts(robot, self.closed(memory, q, v), B, h, a)
 
-    def _closed(self, memory: Memory, q: np.ndarray, v: np.ndarray) -> ClosedDynamics:
-        """The dynamics of closed mechanisms at one state."""
-        nv, m = self.robot.nv, len(self.robot.loop_jacobian(self.robot.neutral()))
+    def closed(self, memory: Memory, q: np.ndarray, v: np.ndarray) -> ClosedDynamics:
+        """The dynamics at one state, of closed mechanisms with their loops."""
+        nv = self.robot.nv
         M = self._called(memory, "mass", nv**2, q, np.zeros(nv)).reshape(nv, nv)
-        phi, rate, bias, *J = rows_of_loops(self.motion, memory, q, v, m)
+        rows = np.zeros((3 + nv, 0))
+        if self.robot.functions.is_constrained:
+            m = len(self.robot.loop_jacobian(self.robot.neutral()))
+            rows = rows_of_loops(self.motion, memory, q, v, m)
+        phi, rate, bias, *J = rows
         return ClosedDynamics(
             self.robot, M, LoopRows(phi, rate, bias, np.array(J).T), v, certain=self._certain
         )
 
-    def _inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    def inverse(self, memory: Memory, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Efforts (nu,) of a motion without loops; those of elements are 0."""
         robot = self.robot
         if robot.functions.table is not None and "inverse" in robot.functions.table:
             return self._called(memory, "inverse", robot.nu, q, v, a)

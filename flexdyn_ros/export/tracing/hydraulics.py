@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.export.tracing.calling import measured
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
@@ -44,7 +45,7 @@ class Oil:
     def __init__(self, robot: Robot) -> None:
         hydraulics, motion = robot.hydraulics, robot.motion
         if hydraulics is None or motion is None or not isinstance(motion.memory, CylinderMemory):
-            raise UnsupportedError(f"robot {robot.name!r} has no cylinders; expected <hydraulics>")
+            raise UnsupportedError(f"robot {robot.name!r} has no cylinders with oil; expected <hydraulics>")
         self.robot, self.legs, self._hydraulics = robot, tuple(hydraulics.names), hydraulics
         # its functions call each other by the addresses of those that are there
         motion.provide()
@@ -112,10 +113,7 @@ class Oil:
         self, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of the cylinders and their rates."""
-        work = memory.room(np.zeros(motion.work_size))
-        q, v, lengths, speeds = (memory.room(x) for x in (q, v, *np.zeros((2, self.robot.nu))))
-        places = (x.ctypes.data for x in (q, v, lengths, speeds))
-        motion.table["measure"].function(motion.robot, work.ctypes.data, *places)
+        lengths, speeds = measured(self.robot, motion, memory, q, v)
         return lengths[self.places], speeds[self.places]
 
     # ---- functions ----

@@ -138,7 +138,7 @@ def step_functions(
     if equations.motion.memory is not None:
         warnings.warn(
             f"the step of robot {robot.name!r} has the forces of its {'legs' if robot.legs else 'cylinders'} "
-            f"as inputs: the oil of its cylinders is not part of it; expected hydraulic_step for it",
+            "as inputs: the oil of its cylinders is not part of it; expected hydraulic_step, cylinders=True",
             FlexdynWarning,
             stacklevel=4,
         )

@@ -25,19 +25,22 @@ Core::Core() { start(nullptr); }
 bool Core::start(const double * where) {
   std::copy(model::start.begin(), model::start.end(), q.begin());
   v.fill(0.0);
-  still_.fill(0.0);
+  oil = model::oil_start;
+  tau_.fill(0.0);
+  weight_.fill(0.0);
+  valves_.fill(0.0);
   work_.fill(0.0);
   message_.fill('\0');
   left_ = 0.0;
   steps_ = 0;
   for (int j = 0; j < model::joints; ++j) {
     const auto & joint = model::joint[j];
-    if (model::legs == 0 && where != nullptr && std::isfinite(where[j])) {
+    if (joint.q >= 0 && where != nullptr && std::isfinite(where[j])) {
       q[joint.q] = where[j];
     }
     mode_[j] = Mode::hold;
     rate_[j] = 0.0;
-    command_position[j] = command_velocity[j] = command_effort[j] = none;
+    command_position[j] = command_velocity[j] = command_effort[j] = command_valve[j] = none;
     effort[j] = 0.0;
   }
   // forces on the modes, by the stiffness of the links: K d <- K d - h
@@ -76,7 +79,7 @@ void Core::set_mode(int joint, Mode mode) {
   mode_[joint] = mode;
   target_[joint] = position[joint];
   rate_[joint] = 0.0;
-  command_position[joint] = command_velocity[joint] = command_effort[joint] = none;
+  command_position[joint] = command_velocity[joint] = command_effort[joint] = command_valve[joint] = none;
 }
 
 // The effort of a drive: the command, or a servo on position and speed that carries the weight.
@@ -104,6 +107,12 @@ double Core::command(int j) {
   return std::clamp(given, -joint.effort, joint.effort);
 }
 
+// The opening of a valve, which is shut without a command.
+double Core::opening(int j) const {
+  const bool open = mode_[j] == Mode::valve && std::isfinite(command_valve[j]);
+  return open ? std::clamp(command_valve[j], -1.0, 1.0) : 0.0;
+}
+
 // A stop pushes back, and never pulls.
 double Core::stop(int j) const {
   const auto & joint = model::joint[j];
@@ -126,18 +135,23 @@ bool Core::advance(double seconds) {
   for (; left_ >= step * (1.0 - 1e-9); left_ -= step, ++steps_) {
     bool carries = false;
     for (int j = 0; j < model::joints; ++j) {
-      carries = carries || mode_[j] != Mode::effort || !std::isfinite(command_effort[j]);
+      const bool told = mode_[j] == Mode::effort && std::isfinite(command_effort[j]);
+      carries = carries || (model::joint[j].valve < 0 && !told);
     }
     if (carries && !weigh()) {
       std::snprintf(message_.data(), message_.size(), "step %ld: the weight is not finite", steps_);
       return false;
     }
-    tau_.fill(0.0);
     for (int j = 0; j < model::joints; ++j) {
-      effort[j] = command(j);
-      tau_[model::joint[j].u] = effort[j] + stop(j);
+      const auto & joint = model::joint[j];
+      if (joint.valve >= 0) {
+        valves_[joint.valve] = opening(j);
+      } else {
+        effort[j] = command(j);
+        tau_[joint.u] = effort[j] + stop(j);
+      }
     }
-    if (@NAME@_step(q.data(), v.data(), tau_.data(), nullptr, step, work_.data()) != 0) {
+    if (@STEP_CALL@ != 0) {
       const int j = fastest();
       std::snprintf(
         message_.data(), message_.size(), "step %ld of %g s has no finite state; before it joint %s was at %g with %g per second",
@@ -159,43 +173,30 @@ int Core::fastest() const {
   return found;
 }
 
-// Positions and speeds of the joints. The leg from b to p + R a has the length |p + R a - b| and the rate
-// u' (v + w x R a) with u along it; q: p and the quaternion x y z w of R; v: w and the velocity of p, world axes.
+// Positions and speeds of the joints, and forces of cylinders.
 void Core::show() {
-#if @LEGS@
-  for (int j = 0; j < model::legs; ++j) {
-    const auto & leg = model::leg[j];
-    const double x = q[3], y = q[4], z = q[5], w = q[6], *a = leg.anchor;
-    // R a = a + 2 w (r x a) + 2 r x (r x a)
-    const double c[] = {y * a[2] - z * a[1], z * a[0] - x * a[2], x * a[1] - y * a[0]};
-    const double arm[] = {
-      a[0] + 2.0 * (w * c[0] + y * c[2] - z * c[1]), a[1] + 2.0 * (w * c[1] + z * c[0] - x * c[2]),
-      a[2] + 2.0 * (w * c[2] + x * c[1] - y * c[0])};
-    const double speed[] = {
-      v[3] + v[1] * arm[2] - v[2] * arm[1], v[4] + v[2] * arm[0] - v[0] * arm[2], v[5] + v[0] * arm[1] - v[1] * arm[0]};
-    double square = 0.0, product = 0.0;
-    for (int i = 0; i < 3; ++i) {
-      const double along = q[i] + arm[i] - leg.base[i];
-      square += along * along;
-      product += along * speed[i];
-    }
-    position[j] = std::sqrt(square) - leg.length;
-    velocity[j] = product / std::sqrt(square);
-  }
-#else
+  @NAME@_actuator_motion(q.data(), v.data(), nullptr, measured_.data(), rate_measured_.data(), work_.data());
   for (int j = 0; j < model::joints; ++j) {
-    position[j] = q[model::joint[j].q];
-    velocity[j] = v[model::joint[j].v];
+    position[j] = measured_[model::joint[j].u] - model::joint[j].zero;
+    velocity[j] = rate_measured_[model::joint[j].u];
+  }
+#if @OIL@
+  std::array<double, model::valves> forces;
+  @NAME@_cylinder_forces(q.data(), v.data(), oil.data(), nullptr, forces.data(), work_.data());
+  for (int j = 0; j < model::joints; ++j) {
+    if (const int valve = model::joint[j].valve; valve >= 0) {
+      effort[j] = forces[valve];
+    }
   }
 #endif
 }
 
 // Efforts that hold the robot where it is.
 bool Core::weigh() {
-#if @LEGS@
-  return @NAME@_inverse_dynamics(q.data(), still_.data(), still_.data(), nullptr, weight_.data(), work_.data()) == 0;
+#if @SERVOS@
+  return @NAME@_holding_efforts(q.data(), nullptr, weight_.data(), work_.data()) == 0;
 #else
-  return @NAME@_bias_forces(q.data(), still_.data(), nullptr, weight_.data(), work_.data()) == 0;
+  return true;
 #endif
 }
 

@@ -8,18 +8,19 @@
 
 namespace @PACKAGE@ {
 
-enum class Mode { hold, position, velocity, effort };
+enum class Mode { hold, position, velocity, effort, valve };
 
 class Core {
  public:
   Core();
 
-  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight. A platform
-  // starts at its home.
+  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight. What has
+  // no place in q (cylinders, legs, joints in loops, robots with oil) starts where the description has it.
   // False if that has no equilibrium: then `message` says why, and the state is not to be used.
   bool start(const double * position);
 
-  // What a joint is told from now on. It keeps its position until the first command that is a finite number.
+  // What a joint is told from now on. It keeps its position, or its valve shut, until the first command that is a finite
+  // number.
   void set_mode(int joint, Mode mode);
 
   // Moves on by `seconds`, in steps of `step`; what is left over counts for the next call.
@@ -30,11 +31,13 @@ class Core {
   long steps() const { return steps_; }
 
   // of each joint
-  std::array<double, model::joints> command_position, command_velocity, command_effort;
+  std::array<double, model::joints> command_position, command_velocity, command_effort, command_valve;
   std::array<double, model::joints> position, velocity, effort;
   // of each coordinate of the robot, modes of links included; of quaternions q has one number more
   std::array<double, model::nq> q;
   std::array<double, model::nv> v;
+  // of the oil: pressures, spools
+  std::array<double, model::oil> oil;
   // length of a step [s], and how many one call makes at most: time beyond is dropped
   double step = model::step;
   long most_steps = 1000;
@@ -42,14 +45,15 @@ class Core {
  private:
   double command(int joint);
   double stop(int joint) const;
+  double opening(int joint) const;
   bool weigh();
   int fastest() const;
   void show();
 
   std::array<Mode, model::joints> mode_;
   std::array<double, model::joints> target_, rate_;
-  std::array<double, model::nu> tau_, weight_;
-  std::array<double, model::nv> still_;
+  std::array<double, model::nu> tau_, weight_, measured_, rate_measured_;
+  std::array<double, model::valves> valves_;
   std::array<double, model::work> work_;
   std::array<char, 256> message_;
   double left_ = 0.0;

@@ -6,21 +6,18 @@
 namespace @PACKAGE@ {
 namespace model {
 
-constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, modes = @MODES@, legs = @LEGS@,
+constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, valves = @VALVES@, oil = @OIL@, modes = @MODES@,
               work = @WORK@;
 // of a step [s]
 constexpr double step = @STEP@;
 
-// A driven joint: its places in q, v and the efforts; limits; servo; stops. SI.
+// A driven joint, cylinder or leg: names of the components with its motion and with its valve; its places in q (-1: its
+// start is not set), the efforts and the valves (-1: none); what is measured at position 0; limits; servo; stops. SI.
 struct Joint {
   const char * name;
-  int q, v, u;
-  double lower, upper, effort, stiffness, damping, stop_stiffness, stop_damping;
-};
-
-// What a joint that is the slider of a leg needs: ends of the leg in base and platform axes, and its length at position 0.
-struct Leg {
-  double base[3], anchor[3], length;
+  const char * cylinder;
+  int q, u, valve;
+  double zero, lower, upper, effort, stiffness, damping, stop_stiffness, stop_damping;
 };
 
 // A modal coordinate: its places in q and v.
@@ -28,13 +25,20 @@ struct Mode {
   int q, v;
 };
 
+// A state of a component.
+struct Name {
+  const char * component;
+  const char * state;
+};
+
 extern const std::array<Joint, joints> joint;
-extern const std::array<Leg, legs> leg;
 extern const std::array<Mode, modes> mode;
 // displacement of the modes by forces on them, row by row
 extern const std::array<double, modes * modes> compliance;
 extern const std::array<double, nq> start;
 extern const std::array<const char *, nq> q_name;
+extern const std::array<double, oil> oil_start;
+extern const std::array<Name, oil> oil_name;
 
 }  // namespace model
 }  // namespace @PACKAGE@

@@ -45,15 +45,11 @@ class System : public hardware_interface::SystemInterface {
 
   std::vector<hardware_interface::StateInterface> export_state_interfaces() override {
     std::vector<hardware_interface::StateInterface> found;
-    for (const auto & joint : info_.joints) {
-      const int j = index_of(joint.name);
-      for (const auto & state : joint.state_interfaces) {
-        found.emplace_back(joint.name, state.name, state_of(j, state.name));
-      }
-    }
-    for (const auto & group : info_.gpios) {
-      for (const auto & state : group.state_interfaces) {
-        found.emplace_back(group.name, state.name, coordinate(state.name));
+    for (const auto * components : {&info_.joints, &info_.gpios}) {
+      for (const auto & one : *components) {
+        for (const auto & state : one.state_interfaces) {
+          found.emplace_back(one.name, state.name, state_of(one.name, state.name));
+        }
       }
     }
     return found;
@@ -61,10 +57,11 @@ class System : public hardware_interface::SystemInterface {
 
   std::vector<hardware_interface::CommandInterface> export_command_interfaces() override {
     std::vector<hardware_interface::CommandInterface> found;
-    for (const auto & joint : info_.joints) {
-      const int j = index_of(joint.name);
-      for (const auto & command : joint.command_interfaces) {
-        found.emplace_back(joint.name, command.name, command_of(j, command.name));
+    for (const auto * components : {&info_.joints, &info_.gpios}) {
+      for (const auto & one : *components) {
+        for (const auto & command : one.command_interfaces) {
+          found.emplace_back(one.name, command.name, command_of(one.name, command.name));
+        }
       }
     }
     return found;
@@ -135,39 +132,26 @@ class System : public hardware_interface::SystemInterface {
     modes_.fill(Mode::hold);
     initial_.fill(std::numeric_limits<double>::quiet_NaN());
     for (const auto & joint : info_.joints) {
-      const int j = index_of(joint.name);
-      if (j < 0) {
+      if (index_of(joint.name) < 0) {
         return refuse("joint '" + joint.name + "' is none that drives robot @NAME@; expected one of " + all_joints());
       }
-      for (const auto & state : joint.state_interfaces) {
-        if (state_of(j, state.name) == nullptr) {
-          return refuse("joint '" + joint.name + "' has no state '" + state.name + "'; expected position, velocity or effort");
-        }
-        if (state.name == hardware_interface::HW_IF_POSITION && !state.initial_value.empty()) {
-          if (model::legs > 0) {
-            return refuse("joint '" + joint.name + "' has an initial_value; expected none: a platform starts at its home");
-          }
-          std::size_t end = 0;
-          try {
-            initial_[j] = std::stod(state.initial_value, &end);
-          } catch (const std::exception &) {
-            end = 0;
-          }
-          if (end != state.initial_value.size() || !std::isfinite(initial_[j])) {
-            return refuse("joint '" + joint.name + "': initial_value is '" + state.initial_value + "'; expected a number");
-          }
-        }
-      }
-      for (const auto & command : joint.command_interfaces) {
-        if (command_of(j, command.name) == nullptr) {
-          return refuse("joint '" + joint.name + "' takes no command '" + command.name + "'; expected position, velocity or effort");
-        }
-      }
     }
-    for (const auto & group : info_.gpios) {
-      for (const auto & state : group.state_interfaces) {
-        if (coordinate(state.name) == nullptr) {
-          return refuse("gpio '" + group.name + "' asks for '" + state.name + "', which is no coordinate of robot @NAME@");
+    for (const auto * components : {&info_.joints, &info_.gpios}) {
+      for (const auto & one : *components) {
+        const std::string name = (components == &info_.joints ? "joint '" : "gpio '") + one.name + "'";
+        for (const auto & state : one.state_interfaces) {
+          if (state_of(one.name, state.name) == nullptr) {
+            return refuse(name + " has no state '" + state.name + "'; expected " + states_of(one.name));
+          }
+          if (state.name == hardware_interface::HW_IF_POSITION && !state.initial_value.empty() &&
+              !read_start(index_of(one.name), state.initial_value, name)) {
+            return CallbackReturn::ERROR;
+          }
+        }
+        for (const auto & command : one.command_interfaces) {
+          if (command_of(one.name, command.name) == nullptr) {
+            return refuse(name + " takes no command '" + command.name + "'; expected " + commands_of(one.name));
+          }
         }
       }
     }
@@ -193,6 +177,25 @@ class System : public hardware_interface::SystemInterface {
     return CallbackReturn::ERROR;
   }
 
+  // Where a joint starts; false if it cannot be told so.
+  bool read_start(int j, const std::string & text, const std::string & name) {
+    if (j < 0 || model::joint[j].q < 0) {
+      refuse(name + " has an initial_value; expected none: it starts where the description has it");
+      return false;
+    }
+    std::size_t end = 0;
+    try {
+      initial_[j] = std::stod(text, &end);
+    } catch (const std::exception &) {
+      end = 0;
+    }
+    if (end != text.size() || !std::isfinite(initial_[j])) {
+      refuse(name + ": initial_value is '" + text + "'; expected a number");
+      return false;
+    }
+    return true;
+  }
+
   static std::string all_joints() {
     std::string names;
     for (const auto & joint : model::joint) {
@@ -201,9 +204,10 @@ class System : public hardware_interface::SystemInterface {
     return names;
   }
 
+  // the joint of a component with its motion or its valve; -1: none
   static int index_of(const std::string & name) {
     for (int j = 0; j < model::joints; ++j) {
-      if (name == model::joint[j].name) {
+      if (name == model::joint[j].name || name == model::joint[j].cylinder) {
         return j;
       }
     }
@@ -218,7 +222,10 @@ class System : public hardware_interface::SystemInterface {
     if (kind == hardware_interface::HW_IF_POSITION) {
       return Mode::position;
     }
-    return kind == hardware_interface::HW_IF_VELOCITY ? Mode::velocity : Mode::effort;
+    if (kind == hardware_interface::HW_IF_VELOCITY) {
+      return Mode::velocity;
+    }
+    return kind == valve ? Mode::valve : Mode::effort;
   }
 
   void set_mode(int j, Mode mode) {
@@ -226,17 +233,47 @@ class System : public hardware_interface::SystemInterface {
     core_.set_mode(j, mode);
   }
 
-  double * state_of(int j, const std::string & kind) {
-    if (kind == hardware_interface::HW_IF_POSITION) {
-      return &core_.position[j];
+  double * state_of(const std::string & component, const std::string & state) {
+    if (const int j = index_of(component); j >= 0) {
+      if (state == hardware_interface::HW_IF_POSITION) {
+        return &core_.position[j];
+      }
+      if (state == hardware_interface::HW_IF_VELOCITY) {
+        return &core_.velocity[j];
+      }
+      if (state == hardware_interface::HW_IF_EFFORT) {
+        return &core_.effort[j];
+      }
     }
-    if (kind == hardware_interface::HW_IF_VELOCITY) {
-      return &core_.velocity[j];
+    for (std::size_t i = 0; i < model::oil_name.size(); ++i) {
+      if (component == model::oil_name[i].component && state == model::oil_name[i].state) {
+        return &core_.oil[i];
+      }
     }
-    return kind == hardware_interface::HW_IF_EFFORT ? &core_.effort[j] : nullptr;
+    for (int i = 0; index_of(component) < 0 && i < model::nq; ++i) {
+      if (state == model::q_name[i]) {
+        return &core_.q[i];
+      }
+    }
+    return nullptr;
   }
 
-  double * command_of(int j, const std::string & kind) {
+  static std::string states_of(const std::string & component) {
+    std::string names = index_of(component) < 0 ? "a coordinate of robot @NAME@" : "position, velocity, effort";
+    for (const auto & name : model::oil_name) {
+      names += component == name.component ? ", " + std::string(name.state) : "";
+    }
+    return names;
+  }
+
+  double * command_of(const std::string & component, const std::string & kind) {
+    const int j = index_of(component);
+    if (j < 0) {
+      return nullptr;
+    }
+    if (model::joint[j].valve >= 0) {
+      return kind == valve ? &core_.command_valve[j] : nullptr;
+    }
     if (kind == hardware_interface::HW_IF_POSITION) {
       return &core_.command_position[j];
     }
@@ -246,14 +283,13 @@ class System : public hardware_interface::SystemInterface {
     return kind == hardware_interface::HW_IF_EFFORT ? &core_.command_effort[j] : nullptr;
   }
 
-  double * coordinate(const std::string & name) {
-    for (int i = 0; i < model::nq; ++i) {
-      if (name == model::q_name[i]) {
-        return &core_.q[i];
-      }
-    }
-    return nullptr;
+  static const char * commands_of(const std::string & component) {
+    const int j = index_of(component);
+    return j < 0 ? "none" : model::joint[j].valve >= 0 ? valve : "position, velocity, effort";
   }
+
+  // command of a cylinder whose oil is part of the robot: the opening, -1 to 1
+  static constexpr char valve[] = "valve";
 
   Core core_;
   std::array<Mode, model::joints> modes_;

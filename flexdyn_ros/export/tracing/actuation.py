@@ -1,0 +1,44 @@
+"""Actuators as graphs: where they are, and the efforts with which they hold the robot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.export.tracing.calling import exerted, measured
+from flexdyn_ros.export.tracing.closed_loops import nearest_efforts
+from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
+from flexdyn_ros.numerics.tracing.graph import Graph
+from flexdyn_ros.numerics.tracing.interpreting import Memory
+
+
+def actuator_motion(equations: Equations) -> Function:
+    """Positions and rates (nu,) along which efforts act, from q and v."""
+    robot, graph, memory = equations.robot, Graph(), Memory()
+    p = equations.parameters.put(graph, memory)
+    q, v = graph.inputs("q", robot.nq), graph.inputs("v", robot.nv)
+    equations.motion.provide()
+    with memory.in_use():
+        position, rate = measured(robot, equations.motion, memory, q, v)
+    outputs = {"position": position, "rate": rate}
+    return function_of("actuator_motion", graph, (("q", robot.nq), ("v", robot.nv), *p), outputs)
+
+
+def holding_efforts(equations: Equations) -> Function:
+    """Efforts (nu,) that hold the robot where it is, from q, or as well as they can; what no actuator can
+    hold is left in the entries of modes, a floating base and hubs."""
+    robot, graph, memory = equations.robot, Graph(), Memory()
+    p = equations.parameters.put(graph, memory)
+    q, still = graph.inputs("q", robot.nq), np.zeros(robot.nv)
+    if robot.functions.is_constrained and robot.functions.prescribed.any():
+        raise UnsupportedError(
+            f"efforts that hold robot {robot.name!r} cannot be exported: its loops have prescribed joints"
+        )
+    with memory.in_use():
+        q_room, still = memory.room(q), memory.room(still)
+        tau = equations.inverse(memory, q_room, still, still)
+        if robot.functions.is_constrained or robot.nu != robot.nv:
+            B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(robot.nu)], axis=1)
+            dynamics = equations.closed(memory, q_room, still)
+            tau, _ = nearest_efforts(robot, dynamics, B, tau[: robot.nv])
+    return function_of("holding_efforts", graph, (("q", robot.nq), *p), {"tau": tau})
