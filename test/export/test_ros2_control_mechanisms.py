@@ -116,6 +116,31 @@ def test_positions_are_reached_and_velocities_followed(cores, name):
     assert moved.velocity == pytest.approx(speeds, abs=1e-4)
 
 
+@pytest.mark.parametrize("name", ["boom_on_cylinder", "hexapod_arm", "delta", "excavator", "four_bar"])
+def test_it_starts_where_it_is_told_and_stays_there(cores, name):
+    """Every third component is told nothing."""
+    core = cores(name)
+    robot = core.robot
+    (home,), _ = core.run("state")
+    places = home.position + 0.04 * (-0.5) ** np.arange(len(core.components))
+    told = np.where(np.arange(len(places)) % 3 == 2, np.nan, places)
+    (start, later), failed = core.run(
+        "start " + " ".join(repr(float(x)) for x in told), "state", "repeat 300 0.001", "state"
+    )
+    assert not failed
+    assert start.position == pytest.approx(np.where(np.isnan(told), home.position, told), abs=1e-10)
+    if robot.functions.is_constrained:
+        assert np.abs(robot.loop_residual(start.q)).max() < 1e-10
+    assert np.abs(later.q - start.q).max() < 1e-9
+
+
+def test_a_pose_that_there_is_not_is_told(cores):
+    core = cores("delta")
+    _, failed = core.run("start 30 30 30")
+    assert len(failed) == 1
+    assert re.match("failed: the joints have no pose at these positions, [0-9.]+ are left", failed[0])
+
+
 def test_a_cylinder_has_the_limits_of_its_force_and_its_stroke(cores):
     core = cores("boom_on_cylinder")
     (pushed, pulled), failed = core.run(
@@ -204,7 +229,7 @@ int main()
   }
   std::printf("%s %.6f %d\\n", commands[1].name.c_str(), *states[1].value - from, *states[3].value != height);
   HardwareInfo placed = info, valve = info, state = info, unknown = info;
-  placed.gpios[0].state_interfaces[0].initial_value = "0.4";
+  placed.gpios[0].state_interfaces[0].initial_value = "0.6";
   valve.gpios[0].command_interfaces[0].name = "valve";
   state.gpios[0].state_interfaces[0].name = "pressure_bore";
   unknown.gpios[0].name = "leg_7";
@@ -230,7 +255,7 @@ def test_the_hardware_interface_moves_legs_beside_joints_and_refuses_by_name(cor
     assert placed == "elbow_pitch/position 0.300000"
     assert moved == "leg_2/position 0.005000 1"
     assert refused == [
-        "log: gpio 'leg_2' has an initial_value; expected none: it starts where the description has it",
+        "log: gpio 'leg_2': initial_value is '0.6'; expected 0.300000 to 0.450000",
         "log: gpio 'leg_2' takes no command 'valve'; expected position, velocity, effort",
         "log: gpio 'leg_2' has no state 'pressure_bore'; expected position, velocity, effort",
         "log: gpio 'leg_7' has no state 'position'; expected a coordinate of robot hexapod_arm",

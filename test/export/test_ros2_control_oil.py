@@ -218,7 +218,9 @@ int main()
   HardwareInfo position = info, state = info;
   position.gpios[0].command_interfaces[0].name = "position";
   state.gpios[0].state_interfaces[1].name = "spol";
-  return refused(position) + refused(state) == 2 ? 0 : 8;
+  HardwareInfo placed = info;
+  placed.joints[0].state_interfaces[0].initial_value = "0.1";
+  return refused(position) + refused(state) + refused(placed) == 3 ? 0 : 8;
 }
 """
 
@@ -238,6 +240,7 @@ def test_the_hardware_interface_opens_valves_and_tells_pressures(cores, tmp_path
     assert names == "leg_3/valve leg_3/spool"
     assert opened == "0.250 1"
     assert abs(float(shut)) < 1e-3
+    assert refused[2].endswith("has an initial_value; expected none: it starts where the description has it")
     assert refused[0] == "log: gpio 'leg_3' takes no command 'position'; expected valve"
     assert refused[1].startswith(
         "log: gpio 'leg_3' has no state 'spol'; expected position, velocity, effort, pressure_bore"

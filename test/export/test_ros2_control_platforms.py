@@ -133,24 +133,31 @@ int main()
     if (robot->read({}, {0.001}) != return_type::OK) { return 4; }
   }
   std::printf("%s %.6f\\n", states[2].name.c_str(), *states[2].value - from);
-  info.joints[3].state_interfaces[0].initial_value = "0.02";
-  return other->on_init(info) == CallbackReturn::ERROR ? 0 : 5;
+  info.joints[3].state_interfaces[0].initial_value = "@PLACE@";
+  if (other->on_init(info) != CallbackReturn::SUCCESS) { return 5; }
+  auto placed = other->export_state_interfaces();
+  if (other->on_configure({}) != CallbackReturn::SUCCESS) { return 6; }
+  std::printf("%.9f %.9f\\n", *placed[6].value, *placed[0].value);
+  info.joints[3].state_interfaces[0].initial_value = "9.5";
+  return other->on_init(info) == CallbackReturn::ERROR ? 0 : 7;
 }
 """
 
 
-def test_the_hardware_interface_moves_legs_and_refuses_initial_values(core, tmp_path):
+def test_the_hardware_interface_moves_and_places_legs_and_refuses_those_beyond_their_strokes(core, tmp_path):
     headers = write_headers(tmp_path / "headers", with_params=False)
     main, program = tmp_path / "main.cpp", str(tmp_path / "hardware")
-    main.write_text(HARDWARE)
+    start, _ = sliders(core.robot, core.robot.neutral(), np.zeros(6))
+    place = start[3] + 0.02
+    main.write_text(HARDWARE.replace("@PLACE@", f"{place:.9f}"))
     include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
     sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
     inputs = [str(main), *sources, str(core.folder / "robot.o")]
     subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
-    moved, refused = done.stdout.splitlines()
+    moved, placed, refused = done.stdout.splitlines()
     assert moved == "leg_2_slide/position 0.010000"
-    assert refused == (
-        "log: joint 'leg_4_slide' has an initial_value; expected none: it starts where the description has it"
-    )
+    assert [float(x) for x in placed.split()] == pytest.approx([place, start[0]], abs=1e-9)
+    stroke = core.robot.legs[3].stroke
+    assert refused == f"log: joint 'leg_4_slide': initial_value is '9.5'; expected 0.000000 to {stroke:.6f}"

@@ -13,7 +13,7 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, not_read, text_of
 from flexdyn_ros.export.files import c_name, chosen_names
-from flexdyn_ros.export.tracing.actuation import actuator_motion, holding_efforts
+from flexdyn_ros.export.tracing.actuation import actuator_motion, holding_efforts, moved
 from flexdyn_ros.export.tracing.equations import (
     INNER,
     VERBS,
@@ -34,6 +34,7 @@ _BESIDE: dict[str, Callable[[Equations], Function]] = {
     "project": projection,
     "actuator_motion": actuator_motion,
     "holding_efforts": holding_efforts,
+    "moved": moved,
 }
 #: functions that move their arguments on
 _STEPS = ("step", "hydraulic_step")

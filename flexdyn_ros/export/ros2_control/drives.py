@@ -43,7 +43,9 @@ class Drive(NamedTuple):
     zero : float
         What is measured at position 0 [rad, m].
     q : int
-        Place in q where its position can be set before the start; -1: it starts where the description has it.
+        Place in q of its position, where that can be set alone before the start; -1: none.
+    is_placed : bool
+        Whether its position before the start is found together with those of all others.
     valve : int
         Place among the valves; -1: none.
     cylinder : str
@@ -59,6 +61,7 @@ class Drive(NamedTuple):
     u: int
     zero: float
     q: int
+    is_placed: bool
     valve: int
     cylinder: str
 
@@ -72,29 +75,38 @@ def drives_of(robot: Robot, oil: Oil | None) -> list[Drive]:
         If nothing drives the robot, something else does, or links bend in loops.
     """
     valves = {} if oil is None else {int(u): i for i, u in enumerate(oil.places)}
+    # pressures and what bends are at rest in one position
+    is_free = oil is None and not (_is_closed(robot) and _yielding(robot))
     if robot.legs:
         return [
             Drive(
-                leg.joints[2], True, "m", 0.0, leg.stroke, leg.effort_limit, i, leg.shortest, -1,
+                leg.joints[2], True, "m", 0.0, leg.stroke, leg.effort_limit, i, leg.shortest, -1, is_free,
                 valves.get(i, -1), leg.name,
             )
             for i, leg in enumerate(robot.legs)
         ]  # fmt: skip
     joints = {joint.name for joint in robot.description.joints}
     driven, found = set(robot.actuators), []
-    # loops, oil and links that cylinders bend begin where the description has them
-    is_free = not (robot.functions.is_constrained or valves or (robot.nu > robot.nv and _yielding(robot)))
     for u, c in enumerate(robot.functions.effort_coordinates):
         if c.name not in driven or (u < robot.nv and c.q_index < 0):
             continue
-        q = c.q_index if is_free and u < robot.nv else -1
-        limits = c.lower, c.upper, c.effort_limit
-        found.append(Drive(c.name, c.name in joints, c.unit, *limits, u, 0.0, q, valves.get(u, -1), c.name))
+        is_alone = is_free and u < robot.nv and not robot.functions.is_constrained
+        found.append(
+            Drive(
+                c.name, c.name in joints, c.unit, c.lower, c.upper, c.effort_limit, u, 0.0,
+                c.q_index if is_alone else -1, is_free and not is_alone, valves.get(u, -1), c.name,
+            )
+        )  # fmt: skip
     if not found:
         raise UnsupportedError(
             f"target ros2_control of robot {robot.name!r}: nothing drives it; expected a driven joint"
         )
     return found
+
+
+def _is_closed(robot: Robot) -> bool:
+    """Whether cylinders, legs or loops tie coordinates together."""
+    return robot.functions.is_constrained or bool(robot.legs or robot.functions.lines)
 
 
 class Start(NamedTuple):

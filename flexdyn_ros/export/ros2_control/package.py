@@ -89,7 +89,10 @@ def ros2_control(
     oil = Oil(robot) if cylinders else None
     drives = drives_of(robot, oil)
     hardware = _Hardware(robot, drives, oil, start_of(robot, drives))
-    verbs = ["actuator_motion", *(["holding_efforts"] if hardware.servos else [])]
+    placed = any(d.is_placed for d in drives)
+    verbs = ["moved"] if placed else []
+    verbs += ["project"] if placed and robot.functions.is_constrained else []
+    verbs += ["actuator_motion", *(["holding_efforts"] if hardware.servos else [])]
     verbs += ["step"] if oil is None else ["hydraulic_step", "cylinder_forces"]
     made = program(robot, verbs, method="auto", dt=dt)
     package = f"{made.name.lower()}_hardware"
@@ -135,6 +138,8 @@ def _words(hardware: _Hardware, made: Program, package: str, dt: float) -> dict[
         "VALVES": len(hardware.valves),
         "OIL": 0 if oil is None else len(oil.names),
         "MODES": len(hardware.start.modes),
+        "PLACED": sum(d.is_placed for d in hardware.drives),
+        "LOOPS": int(robot.functions.is_constrained),
         "WORK": max(made.work, 1),
         "STEP": _number(dt),
         "STEP_CALL": _step_call(made),
@@ -197,7 +202,10 @@ def _numbers(hardware: _Hardware, dt: float) -> dict[str, object]:
     rows = []
     for d in drives:
         values = (d.zero, d.lower, d.upper, d.effort_limit, *columns[:, d.u])
-        names, places = f"{c_string(d.name)}, {c_string(d.cylinder)}", f"{d.q}, {d.u}, {d.valve}"
+        names, places = (
+            f"{c_string(d.name)}, {c_string(d.cylinder)}",
+            f"{d.q}, {d.u}, {d.valve}, {str(d.is_placed).lower()}",
+        )
         rows.append(f"  {{{names}, {places}, {', '.join(map(_number, values))}}}")
     states = [] if oil is None else [name.rpartition(".") for name in oil.names]
     return {

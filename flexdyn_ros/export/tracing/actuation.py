@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.export.tracing.calling import exerted, measured
+from flexdyn_ros.export.tracing.calling import called, exerted, measured
 from flexdyn_ros.export.tracing.closed_loops import nearest_efforts
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
 from flexdyn_ros.numerics.tracing.graph import Graph
@@ -22,6 +24,18 @@ def actuator_motion(equations: Equations) -> Function:
         position, rate = measured(robot, equations.motion, memory, q, v)
     outputs = {"position": position, "rate": rate}
     return function_of("actuator_motion", graph, (("q", robot.nq), ("v", robot.nv), *p), outputs)
+
+
+def moved(equations: Equations) -> Function:
+    """q1 (nq,), one second along v from q."""
+    robot, graph, memory = equations.robot, Graph(), Memory()
+    p = equations.parameters.put(graph, memory)
+    q, v = graph.inputs("q", robot.nq), graph.inputs("v", robot.nv)
+    functions: Any = robot.functions
+    functions.table.open("moved")
+    with memory.in_use():
+        q1 = called(memory, functions, functions.heads.looking("moved"), "moved", robot.nq, q, v)
+    return function_of("moved", graph, (("q", robot.nq), ("v", robot.nv), *p), {"q1": q1})
 
 
 def holding_efforts(equations: Equations) -> Function:

@@ -17,6 +17,8 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 // iterations of the equilibrium of links, and how well it is met, of the largest force
 constexpr int most_iterations = 100;
 constexpr double balanced = 1e-12;
+// of positions at the start: how well they are met [rad, m], how far one iteration goes
+constexpr double placed = 1e-11, farthest = 0.2;
 
 }  // namespace
 
@@ -42,6 +44,9 @@ bool Core::start(const double * where) {
     rate_[j] = 0.0;
     command_position[j] = command_velocity[j] = command_effort[j] = command_valve[j] = none;
     effort[j] = 0.0;
+  }
+  if (where != nullptr && !place(where)) {
+    return false;
   }
   // forces on the modes, by the stiffness of the links: K d <- K d - h
   double left = 0.0;
@@ -73,6 +78,119 @@ bool Core::start(const double * where) {
   show();
   target_ = position;
   return true;
+}
+
+// The pose where joints that are tied together have the positions that are given, and the others keep theirs, by Newton
+// steps d = sum c_i v_i of least c along velocities v_i that loops allow, with the rates of the joints A c = error.
+bool Core::place(const double * where) {
+#if @PLACED@
+  constexpr int n = model::joints, m = model::nv;
+  show();
+  bool asked = false;
+  std::array<double, n> wanted = position;
+  for (int j = 0; j < n; ++j) {
+    if (std::isfinite(where[j])) {
+      asked = asked || model::joint[j].is_placed;
+      wanted[j] = where[j];
+    }
+  }
+  double left = 0.0;
+  for (int turn = 0; asked && turn < most_iterations; ++turn) {
+    v.fill(0.0);
+    allow();
+    show();
+    std::array<double, n> error;
+    left = 0.0;
+    for (int j = 0; j < n; ++j) {
+      error[j] = wanted[j] - position[j];
+      left = std::max(left, std::fabs(error[j]));
+    }
+    if (left <= placed) {
+      break;
+    }
+    const std::array<double, model::nq> here = q;
+    std::array<std::array<double, m>, m> allowed;
+    std::array<std::array<double, n>, m> rates;
+    for (int i = 0; i < m; ++i) {
+      v.fill(0.0);
+      v[i] = 1.0;
+      allow();
+      show();
+      q = here;
+      allowed[i] = v;
+      rates[i] = velocity;
+    }
+    // A A' = L L', on whose diagonal is a little more where joints are not independent
+    std::array<std::array<double, n>, n> L;
+    double size = 0.0;
+    for (int j = 0; j < n; ++j) {
+      for (int k = 0; k <= j; ++k) {
+        L[j][k] = 0.0;
+        for (int i = 0; i < m; ++i) {
+          L[j][k] += rates[i][j] * rates[i][k];
+        }
+      }
+      size = std::max(size, L[j][j]);
+    }
+    for (int j = 0; j < n; ++j) {
+      L[j][j] += 1e-12 * size;
+      for (int k = 0; k <= j; ++k) {
+        for (int i = 0; i < k; ++i) {
+          L[j][k] -= L[j][i] * L[k][i];
+        }
+        L[j][k] = k < j ? L[j][k] / L[k][k] : std::sqrt(L[j][j]);
+      }
+    }
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < j; ++i) {
+        error[j] -= L[j][i] * error[i];
+      }
+      error[j] /= L[j][j];
+    }
+    for (int j = n - 1; j >= 0; --j) {
+      for (int i = j + 1; i < n; ++i) {
+        error[j] -= L[i][j] * error[i];
+      }
+      error[j] /= L[j][j];
+    }
+    v.fill(0.0);
+    double longest = 0.0;
+    for (int k = 0; k < m; ++k) {
+      for (int i = 0; i < m; ++i) {
+        double c = 0.0;
+        for (int j = 0; j < n; ++j) {
+          c += rates[i][j] * error[j];
+        }
+        v[k] += c * allowed[i][k];
+      }
+      longest = std::max(longest, std::fabs(v[k]));
+    }
+    for (double & x : v) {
+      x *= longest > farthest ? farthest / longest : 1.0;
+    }
+    @NAME@_moved(here.data(), v.data(), nullptr, q.data(), work_.data());
+  }
+  v.fill(0.0);
+  if (!(left <= placed)) {
+    std::snprintf(message_.data(), message_.size(), "the joints have no pose at these positions, %g are left", left);
+    return false;
+  }
+#else
+  static_cast<void>(where);
+#endif
+  return true;
+}
+
+// Position and velocity that loops allow.
+void Core::allow() {
+#if @LOOPS@ && @PLACED@
+  std::array<double, model::nq> q1;
+  std::array<double, model::nv> v1;
+  if (@NAME@_project(q.data(), v.data(), nullptr, q1.data(), v1.data(), work_.data()) == 0) {
+    q = q1;
+    v = v1;
+  }
+#endif
 }
 
 void Core::set_mode(int joint, Mode mode) {

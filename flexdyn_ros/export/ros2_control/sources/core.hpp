@@ -14,9 +14,9 @@ class Core {
  public:
   Core();
 
-  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight. What has
-  // no place in q (cylinders, legs, joints in loops, robots with oil) starts where the description has it.
-  // False if that has no equilibrium: then `message` says why, and the state is not to be used.
+  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight. Robots with
+  // oil, and those that bend on cylinders or in loops, start where the description has them.
+  // False if there is no such pose or equilibrium: then `message` says why, and the state is not to be used.
   bool start(const double * position);
 
   // What a joint is told from now on. It keeps its position, or its valve shut, until the first command that is a finite
@@ -43,11 +43,13 @@ class Core {
   long most_steps = 1000;
 
  private:
+  bool place(const double * position);
   double command(int joint);
   double stop(int joint) const;
   double opening(int joint) const;
   bool weigh();
   int fastest() const;
+  void allow();
   void show();
 
   std::array<Mode, model::joints> mode_;

@@ -11,12 +11,14 @@ constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, valves = @VALV
 // of a step [s]
 constexpr double step = @STEP@;
 
-// A driven joint, cylinder or leg: names of the components with its motion and with its valve; its places in q (-1: its
-// start is not set), the efforts and the valves (-1: none); what is measured at position 0; limits; servo; stops. SI.
+// A driven joint, cylinder or leg: names of the components with its motion and with its valve; its places in q (-1: it is
+// not set alone), the efforts and the valves (-1: none); whether its start is found with all others; what is measured at
+// position 0; limits; servo; stops. SI.
 struct Joint {
   const char * name;
   const char * cylinder;
   int q, u, valve;
+  bool is_placed;
   double zero, lower, upper, effort, stiffness, damping, stop_stiffness, stop_damping;
 };
 

@@ -179,7 +179,7 @@ class System : public hardware_interface::SystemInterface {
 
   // Where a joint starts; false if it cannot be told so.
   bool read_start(int j, const std::string & text, const std::string & name) {
-    if (j < 0 || model::joint[j].q < 0) {
+    if (j < 0 || (model::joint[j].q < 0 && !model::joint[j].is_placed)) {
       refuse(name + " has an initial_value; expected none: it starts where the description has it");
       return false;
     }
@@ -191,6 +191,12 @@ class System : public hardware_interface::SystemInterface {
     }
     if (end != text.size() || !std::isfinite(initial_[j])) {
       refuse(name + ": initial_value is '" + text + "'; expected a number");
+      return false;
+    }
+    const auto & joint = model::joint[j];
+    if (initial_[j] < joint.lower || initial_[j] > joint.upper) {
+      refuse(name + ": initial_value is '" + text + "'; expected " + std::to_string(joint.lower) + " to " +
+             std::to_string(joint.upper));
       return false;
     }
     return true;
