@@ -284,12 +284,16 @@ def met(task: tuple[Mutant, list[str], bool]) -> list:
     return [int(code) or int(bool(failures.failed)), failures.failed]
 
 
-def drawn(seed: int, count: int, only: str, kernels: bool) -> list[Mutant]:
+def drawn(seed: int, count: int, only: list[str], kernels: bool) -> list[Mutant]:
     """Mutants of kernels, or of the rest of the package, each as likely as the others."""
     every: list[Mutant] = []
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         file = str(path.relative_to(ROOT))
-        if file.startswith(only) and not file.startswith(NOT_MUTATED) and kernels == ("/kernels/" in file):
+        if (
+            file.startswith(tuple(only))
+            and not file.startswith(NOT_MUTATED)
+            and kernels == ("/kernels/" in file)
+        ):
             every += mutants_of(file, path.read_bytes())
     random.Random(seed).shuffle(every)
     return every[:count]
@@ -339,7 +343,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=200, help="mutants of kernels, and as many of the rest")
-    parser.add_argument("--only", default="", metavar="PATH", help="mutants of this file or folder")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], metavar="PATH", help="mutants of these files or folders"
+    )
+    parser.add_argument(
+        "--tests", nargs="+", default=[""], metavar="PATH", help="meet the tests of these alone"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--unchanged", action="store_true", help="leave the mistakes out: no test may fail")
     options = parser.parse_args()
@@ -352,6 +361,7 @@ def main() -> int:
     kept.mkdir(parents=True, exist_ok=True)
     files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "test").rglob("test_*.py"))
              if path.relative_to(ROOT / "test").parts[0] not in TESTS_LEFT_OUT]  # fmt: skip
+    files = [file for file in files if file.startswith(tuple(options.tests))]
     mutants = [mutant for kernels in (True, False)
                for mutant in drawn(options.seed, options.count, options.only, kernels)]  # fmt: skip
     compiled = {not interpreted(mutant.file) for mutant in mutants}

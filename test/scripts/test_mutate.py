@@ -42,6 +42,17 @@ def test_numbers():
 """
 
 
+MORE_TESTS = """
+import pytest
+from toy.numbers import capped, unused
+
+def test_more_numbers():
+    assert capped(10) == unused(11)
+    with pytest.raises(ValueError):
+        capped(11)
+"""
+
+
 def told(source: bytes) -> list[str]:
     return [mutant.told(source).removeprefix("m.py:") for mutant in mutants_of("m.py", source)]
 
@@ -71,17 +82,20 @@ def test_bytes_before_a_mistake_are_counted_and_not_letters():
     assert mutants_of("m.py", source)[0].source(source).decode() == 'é = "é"; y = (a - b)'
 
 
-def test_a_toy_package_is_tried(tmp_path):
+def test_a_toy_package_is_tried_by_some_tests(tmp_path):
     pytest.importorskip("coverage")
     for name, text in {
         "toy/__init__.py": "",
         "toy/numbers.py": TOY.decode(),
+        "toy/others.py": "x = 1 + 1",
         "test/test_toy.py": TESTS,
+        "test/test_more.py": MORE_TESTS,
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     done = subprocess.run(
-        [sys.executable, SCRIPTS / "mutation_trial.py", "--count", "100"],
+        [sys.executable, SCRIPTS / "mutation_trial.py", "--count", "100",
+         "--only", "toy/numbers.py", "toy/nothing", "--tests", "test/test_toy.py"],
         env={**os.environ, "FLEXDYN_ROOT": str(tmp_path), "FLEXDYN_MUTATED": "toy",
              "XDG_CACHE_HOME": str(tmp_path)},
         capture_output=True, text=True, check=False,
