@@ -51,7 +51,8 @@ class FlexibleLinkModel:
     """A flexible link with its modes; q, v: indices of its modal coordinates; beam_in_node: its beam frame
     there; integrals: of the link without bodies, rotary: by which rule of rotary inertia; modal_mass: with
     the bodies it carries; numbers_at: where its constants begin in FlexibleTables.numbers; rigidity, density:
-    by what GJ, EIy, EIz and EA of the beam, and its mass per length, are to be multiplied."""
+    by what GJ, EIy, EIz and EA of the beam, and its mass per length, are to be multiplied; parts: integrals
+    by one of these alone, once they were asked for, for all links that differ in other values only."""
 
     name: str
     node: int
@@ -70,6 +71,7 @@ class FlexibleLinkModel:
     numbers_at: int = 0
     rigidity: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     density: float = 1.0
+    parts: dict[str, ModalIntegrals] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

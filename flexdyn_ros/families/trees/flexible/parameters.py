@@ -124,19 +124,21 @@ def _shares(link: FlexibleLinkModel) -> Iterator[_Share]:
         return
     beam, line, breaks = link.beam.beam, link.beam.line, link.beam.breaks
 
-    def alone(part: Beam) -> ModalIntegrals:
-        return modal_integrals(part, link.modes, rotary=link.rotary, breaks=breaks)
+    def alone(name: str, part: Beam) -> ModalIntegrals:
+        if name not in link.parts:
+            link.parts[name] = modal_integrals(part, link.modes, rotary=link.rotary, breaks=breaks)
+        return link.parts[name]
 
     for name, place in _RIGIDITIES.items():
         profile = getattr(beam, name)
-        part = alone(Beam(beam.length, constant(0.0), **{name: profile}))
+        part = alone(name, Beam(beam.length, constant(0.0), **{name: profile}))
         root = _at_root(profile)
         if root > 0.0 and part.K.any():
             value = root * link.rigidity[place]
             yield _Share(Parameter(f"{link.name}/{name}", value, "N m2", 0.0), root, part)
     root = _at_root(line.mu)
     parameter = Parameter(f"{link.name}/mass_per_length", root * link.density, "kg/m", 0.0)
-    yield _Share(parameter, root, alone(line))
+    yield _Share(parameter, root, alone("mass_per_length", line))
 
 
 def _at_root(profile: Profile) -> float:
