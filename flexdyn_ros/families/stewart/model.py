@@ -19,6 +19,8 @@ from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.parameters import body_parameters
+from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at
+from flexdyn_ros.multibody.elements.leg import is_round
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, quaternion_of
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 from flexdyn_ros.robot.parameters import Parameter
@@ -34,8 +36,6 @@ def mechanism_parameters(description: RobotDescription, tree: RigidTree) -> tupl
 
 #: angle by which home may be beyond a limit that it touches [rad]
 ANGLE_ROUNDING = 1e-9
-#: differences that a leg may show and still count as axisymmetric, relative to its largest inertia or m c
-ROUND = 1e-9
 
 
 class LegFacts(NamedTuple):
@@ -170,8 +170,8 @@ def platform_tables(description: RobotDescription, tree: RigidTree) -> PlatformT
         coordinates=_coordinates(platform.link),
         q_names=tuple(f"platform/{name}" for name in POSE_NAMES),
         legs=tuple(legs),
-        feet=blocks[:, at.BASE_JOINT : at.BASE_JOINT + 3],
-        axes=blocks[:, at.AXIS : at.AXIS + 3],
+        feet=blocks[:, leg_at.BASE_JOINT : leg_at.BASE_JOINT + 3],
+        axes=blocks[:, leg_at.AXIS : leg_at.AXIS + 3],
         anchors=anchors,
         frames={name: frames[name] for name in tree.frames},
         neutral=np.concatenate([home.p, quaternion_of(home.R)]),
@@ -228,9 +228,9 @@ def _place_leg(
     check_axis(description, leg, u1, float(u @ direction))
     limits = np.array([_limits(u1), _limits(u2)])
     sign = _legal_sign(description, parts, _postures(direction, u, y0, offset), limits)
-    block[at.BASE_JOINT : at.BASE_JOINT + 3] = foot.p
-    block[at.PLATFORM_JOINT : at.PLATFORM_JOINT + 3] = leg.anchor
-    block[at.AXIS : at.AXIS + 3] = u
+    block[leg_at.BASE_JOINT : leg_at.BASE_JOINT + 3] = foot.p
+    block[leg_at.UPPER_JOINT : leg_at.UPPER_JOINT + 3] = leg.anchor
+    block[leg_at.AXIS : leg_at.AXIS + 3] = u
     block[at.ANGLE_Y : at.ANGLE_Y + 3], block[at.ANGLE_Z : at.ANGLE_Z + 3] = y0, np.cross(u, y0)
     block[at.SIGN], block[at.ANGLE_OFFSET], block[at.GUIDE] = sign, offset, slider.xyz[2]
     y = sign * np.asarray(u2.axis)
@@ -353,13 +353,9 @@ def _fill_inertias(tree: RigidTree, parts: _LegParts, axes: Placement, block: np
     """Write both bodies of a leg; True if the leg is axisymmetric."""
     cylinder, rod = _inertia(tree, parts.u2.child, axes), _inertia(tree, parts.slider.child, axes)
     total = cylinder.inertia + rod.inertia
-    block[at.ROD_MASS], block[at.ROD_MOMENT : at.ROD_MOMENT + 3] = rod.mass, rod.moment
-    block[at.CYLINDER_MASS] = cylinder.mass
-    block[at.CYLINDER_MOMENT : at.CYLINDER_MOMENT + 3] = cylinder.moment
-    block[at.LEG_INERTIA : at.LEG_INERTIA + 6] = _six(total)
+    block[leg_at.ROD_MASS], block[leg_at.ROD_MOMENT : leg_at.ROD_MOMENT + 3] = rod.mass, rod.moment
+    block[leg_at.CYLINDER_MASS] = cylinder.mass
+    block[leg_at.CYLINDER_MOMENT : leg_at.CYLINDER_MOMENT + 3] = cylinder.moment
+    block[leg_at.LEG_INERTIA : leg_at.LEG_INERTIA + 6] = _six(total)
     block[at.ROD_INERTIA : at.ROD_INERTIA + 6] = _six(rod.inertia)
-    scale = ROUND * np.abs(total).max()
-    aside = max(np.abs(rod.moment[:2]).max(), np.abs(cylinder.moment[:2]).max())
-    size = max(np.abs(rod.moment).max(), np.abs(cylinder.moment).max())
-    off = np.abs(total - np.diag(np.diag(total))).max()
-    return bool(aside <= ROUND * size and off <= scale and abs(total[0, 0] - total[1, 1]) <= scale)
+    return is_round(cylinder.moment, rod.moment, total)

@@ -31,6 +31,7 @@ from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible
 from flexdyn_ros.families.trees.layers import Layer, layer_header
 from flexdyn_ros.families.trees.rigid.kernels import views as tree_views
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at
 from flexdyn_ros.multibody.elements.leg import MountedLeg
 from flexdyn_ros.numerics.algebra.placement import (
     Placement,
@@ -99,20 +100,20 @@ def mounted_legs(
             name=facts.name,
             slider=leg.slider,
             base=base,
-            base_xyz=numbers(at.BASE_JOINT),
+            base_xyz=numbers(leg_at.BASE_JOINT),
             end=end,
             end_xyz=leg.anchor,
             minimum_length=facts.shortest,
             stroke=facts.stroke,
-            axis=numbers(at.AXIS),
+            axis=numbers(leg_at.AXIS),
             effort=facts.effort_limit if np.isfinite(facts.effort_limit) else 0.0,
             speed=facts.velocity_limit,
             numbers=(
                 float(tables.universal),
-                *numbers(at.AXIS),
-                *numbers(at.CYLINDER_MASS, 4),
-                *numbers(at.ROD_MASS, 4),
-                *numbers(at.LEG_INERTIA, 6),
+                *numbers(leg_at.AXIS),
+                *numbers(leg_at.CYLINDER_MASS, 4),
+                *numbers(leg_at.ROD_MASS, 4),
+                *numbers(leg_at.LEG_INERTIA, 6),
             ),
             hydraulics=None if leg.hydraulics is None else _on_supply(leg.hydraulics, supplies),
             line=leg.line,

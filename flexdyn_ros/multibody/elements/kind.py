@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flexdyn_ros.multibody.elements.kernels.law import Law
+from flexdyn_ros.multibody.elements.kernels.standing import Standing
 
 
 class Coefficient(NamedTuple):
@@ -51,6 +52,10 @@ class ElementKind:
         Whether its mass takes moments of the frames, or is pinned to them at their origins.
     axis : callable (record) -> vector or None, optional
         Axis in the base frame, of a universal joint there: the line must not come near it.
+    standing : callable (record, numbers, foot, upper, is_turned) -> (Standing, numbers) or None, optional
+        What it is where it stands on the world at the placement `foot`, its other end at `upper` in its body
+        (kernels/standing.py), and the numbers behind both points; is_turned: the foot is its end, not its
+        base. numbers: those of the law.
     """
 
     record: type
@@ -66,3 +71,4 @@ class ElementKind:
     unit: str = "m"
     passes_moment: Callable[[Any], tuple[bool, bool]] = lambda record: (True, True)
     axis: Callable[[Any], Sequence[float] | None] | None = None
+    standing: Callable[..., tuple[Standing, Sequence[float]] | None] = lambda *_: None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from flexdyn_ros.description.elements.lines import Damper, Spring, TorsionSpring
 from flexdyn_ros.multibody.elements.kernels.lines import SPRING, TORSION_SPRING
+from flexdyn_ros.multibody.elements.kernels.standing import LINES, Standing
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
 from flexdyn_ros.numerics.algebra.placement import frame_with_z_along
 
@@ -26,6 +29,12 @@ def _of_torsion(record: TorsionSpring) -> list[float]:
     return [record.stiffness, record.damping, record.reference, *across.ravel().tolist()]
 
 
+def _standing(
+    record: Spring | Damper, numbers: Sequence[float], *_: object
+) -> tuple[Standing, Sequence[float]]:
+    return LINES, numbers
+
+
 _ALONG = (Coefficient("stiffness", "N/m", 0), Coefficient("damping", "N s/m", 1))
 _ABOUT = (Coefficient("stiffness", "N m/rad", 0), Coefficient("damping", "N m s/rad", 1))
 
@@ -36,6 +45,7 @@ KINDS = (
         numbers=lambda r: (r.stiffness, r.damping, r.free_length, float(r.tension_only)),
         coefficients=lambda record: _ALONG,
         refuse=_without_line,
+        standing=_standing,
     ),
     ElementKind(
         record=Damper,
@@ -43,6 +53,7 @@ KINDS = (
         numbers=lambda r: (0.0, r.damping, 0.0, 0.0),
         coefficients=lambda record: _ALONG[1:],
         refuse=_without_line,
+        standing=_standing,
     ),
     ElementKind(
         record=TorsionSpring,

@@ -10,12 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.algebra.rotations import cross, matrix_of_quaternion, symmetric, turn, unturn
-from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.numbers.functions import absolute, larger, less, select, smaller
-
-from .legs import (
+from flexdyn_ros.multibody.elements.kernels.standing_legs import (
     dot,
     force_of_leg,
     force_of_plain_leg,
@@ -26,6 +21,11 @@ from .legs import (
     six,
     three,
 )
+from flexdyn_ros.numerics.algebra.rotations import cross, matrix_of_quaternion, symmetric, turn, unturn
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import absolute, larger, less, select, smaller
+
 from .views import FIRST_LEG, GRAVITY, INERTIA, LEG_NUMBERS, LEGS, MASS, MOMENT
 
 

@@ -9,6 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at
+from flexdyn_ros.multibody.elements.kernels.standing_legs import (
+    dot,
+    leg_axes,
+    leg_line,
+    leg_moment,
+    leg_motion,
+    point_velocity,
+    rate_matrix,
+    rod_force,
+    six,
+    three,
+)
 from flexdyn_ros.numerics.algebra.rotations import (
     add3,
     cross,
@@ -24,18 +37,6 @@ from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
 from .dynamics import inertia_matrix
-from .legs import (
-    dot,
-    leg_axes,
-    leg_line,
-    leg_moment,
-    leg_motion,
-    point_velocity,
-    rate_matrix,
-    rod_force,
-    six,
-    three,
-)
 
 # columns of a leg's row in the table of motions
 LENGTH, RATE, ACCELERATION, DIRECTION, ANGLES, ANGLE_RATES = 0, 1, 2, 3, 6, 8
@@ -97,8 +98,8 @@ def leg_table(model, q, v, a, table):
         vb, ab = joint_motion(rates, r, x, y, s, v, a)
         ws, acceleration, _, w, alpha = leg_motion(model.universal, length, inverse, k, ic, vb, ab)
         W = rate_matrix(w, alpha)
-        cl = over(three(f, at + views.CYLINDER_MOMENT), f[at + views.CYLINDER_MASS])
-        cu = over(three(f, at + views.ROD_MOMENT), f[at + views.ROD_MASS])
+        cl = over(three(f, at + leg_at.CYLINDER_MOMENT), f[at + leg_at.CYLINDER_MASS])
+        cu = over(three(f, at + leg_at.ROD_MOMENT), f[at + leg_at.ROD_MASS])
         eu = turn(W, cu[0], cu[1], cu[2])
         row[LENGTH], row[RATE], row[ACCELERATION] = length, vb[2], acceleration
         put3(row, DIRECTION, s)
@@ -147,8 +148,8 @@ def reaction_table(model, q, v, a, tau, table):
 @leaf
 def cylinder_force(f, at, W, g):
     """Force m (a - g) of the cylinder, leg axes."""
-    m = f[at + views.CYLINDER_MASS]
-    c = three(f, at + views.CYLINDER_MOMENT)
+    m = f[at + leg_at.CYLINDER_MASS]
+    c = three(f, at + leg_at.CYLINDER_MOMENT)
     h = turn(W, c[0], c[1], c[2])
     return h[0] - m * g[0], h[1] - m * g[1], h[2] - m * g[2]
 
@@ -160,7 +161,7 @@ def guide_moment(f, at, length, w, alpha, a, g, F, B):
     I = six(f, at + views.ROD_INERTIA)
     L, e = symmetric(I, w[0], w[1], w[2]), symmetric(I, alpha[0], alpha[1], alpha[2])
     n = cross(w[0], w[1], w[2], L[0], L[1], L[2])
-    h = three(f, at + views.ROD_MOMENT)
+    h = three(f, at + leg_at.ROD_MOMENT)
     p = cross(h[0], h[1], h[2], a[0] - g[0], a[1] - g[1], a[2] - g[2])
     arm = length - f[at + views.GUIDE]
     return (
@@ -186,12 +187,12 @@ def body_pose(model, q, R, body):
     r, s, length, _ = leg_line(f, at, R, q[0], q[1], q[2])
     x, y, k, c, ic = leg_axes(f, at, s)
     if part == 0:
-        x = three(f, at + views.AXIS)
+        x = three(f, at + leg_at.AXIS)
         s = cross(x[0], x[1], x[2], y[0], y[1], y[2])
-        return (x[0], y[0], s[0], x[1], y[1], s[1], x[2], y[2], s[2]), three(f, at + views.BASE_JOINT)
+        return (x[0], y[0], s[0], x[1], y[1], s[1], x[2], y[2], s[2]), three(f, at + leg_at.BASE_JOINT)
     E = (x[0], y[0], s[0], x[1], y[1], s[1], x[2], y[2], s[2])
     if part == 1:
-        return E, three(f, at + views.BASE_JOINT)
+        return E, three(f, at + leg_at.BASE_JOINT)
     return E, (q[0] + r[0], q[1] + r[1], q[2] + r[2])
 
 
@@ -219,7 +220,7 @@ def jacobian_of_point(model, q, body, px, py, pz, J):
     at = views.FIRST_LEG + views.LEG_NUMBERS * max((body - 2) // 3, 0)
     r, s, _, inverse = leg_line(f, at, R, q[0], q[1], q[2])
     x, y, k, c, ic = leg_axes(f, at, s)
-    u = three(f, at + views.AXIS)
+    u = three(f, at + leg_at.AXIS)
     for j in range(6):
         w = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
         v = (1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0)
@@ -256,7 +257,7 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     at, part = views.FIRST_LEG + views.LEG_NUMBERS * ((body - 2) // 3), (body - 2) % 3
     r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
     x, y, k, c, ic = leg_axes(f, at, s)
-    u = three(f, at + views.AXIS)
+    u = three(f, at + leg_at.AXIS)
     if part == 0:
         n = cross(u[0], u[1], u[2], y[0], y[1], y[2])
         p = to_world(u, y, n, (px, py, pz))
@@ -301,14 +302,14 @@ def add_momenta(model, q, v, out):
         vB = point_velocity(w, (v[3], v[4], v[5]), r)
         w1, w2 = dot(x, vB) * inverse, dot(y, vB) * inverse
         wl = (-w2, w1, -k * ic * w2 if model.universal else 0.0)
-        L = symmetric(six(f, at + views.LEG_INERTIA), wl[0], wl[1], wl[2])
+        L = symmetric(six(f, at + leg_at.LEG_INERTIA), wl[0], wl[1], wl[2])
         L, wl = to_world(x, y, s, L), to_world(x, y, s, wl)
-        cl = to_world(x, y, s, three(f, at + views.CYLINDER_MOMENT))
-        cu = to_world(x, y, s, three(f, at + views.ROD_MOMENT))
+        cl = to_world(x, y, s, three(f, at + leg_at.CYLINDER_MOMENT))
+        cu = to_world(x, y, s, three(f, at + leg_at.ROD_MOMENT))
         zero = (0.0, 0.0, 0.0)
         # one inertia holds both about their joints: the cylinder brings it
-        add_body(out, f[at + views.CYLINDER_MASS], cl, three(f, at + views.BASE_JOINT), wl, zero, L)
-        add_body(out, f[at + views.ROD_MASS], cu, (q[0] + r[0], q[1] + r[1], q[2] + r[2]), wl, vB, zero)
+        add_body(out, f[at + leg_at.CYLINDER_MASS], cl, three(f, at + leg_at.BASE_JOINT), wl, zero, L)
+        add_body(out, f[at + leg_at.ROD_MASS], cu, (q[0] + r[0], q[1] + r[1], q[2] + r[2]), wl, vB, zero)
 
 
 @leaf

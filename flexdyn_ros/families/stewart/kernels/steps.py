@@ -30,6 +30,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
     STATE_COUNT,
     VALVE,
 )  # fmt: skip
+from flexdyn_ros.multibody.elements.kernels.standing_legs import leg_line
 from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -39,7 +40,6 @@ from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
-from .legs import leg_line
 from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, open_platform
 
 

@@ -1,7 +1,6 @@
 """The platform as kernels see it: named places in one packed array, behind an address.
 
-Leg axes are the columns x, y, s of the leg frame: s along the leg from the base joint to the platform joint,
-y the second axis of the universal joint, x = y x s (docs/theory/platform.md).
+Leg axes are those of multibody/elements/kernels/standing_legs.py.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.multibody.elements.kernels.standing_legs import STANDING_LEG
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
@@ -26,22 +26,14 @@ MOMENT = 4  # (3) its first moment, platform axes [kg m]
 INERTIA = 7  # (6) its inertia about the platform's origin xx xy xz yy yz zz, platform axes [kg m2]
 REACH = 13  # root-mean-square distance of the upper joints from the platform's origin [m]
 FIRST_LEG = 14
-# places in the numbers of one leg
-BASE_JOINT = 0  # (3) A, world [m]
-PLATFORM_JOINT = 3  # (3) B, platform axes [m]
-AXIS = 6  # (3) u, the axis of the universal joint that the base carries, world
-ANGLE_Y = 9  # (3) direction of the second axis at angle zero of the first, world
-ANGLE_Z = 12  # (3) u x ANGLE_Y
-SIGN = 15  # +1 or -1: the second axis of the joint is that times y
-ANGLE_OFFSET = 16  # second angle at which the leg is perpendicular to u [rad]
-ROD_MASS = 17
-ROD_MOMENT = 18  # (3) first moment of the rod about the platform joint, leg axes [kg m]
-CYLINDER_MASS = 21
-CYLINDER_MOMENT = 22  # (3) first moment of the cylinder about the base joint, leg axes [kg m]
-LEG_INERTIA = 25  # (6) cylinder about the base joint plus rod about the platform joint, leg axes [kg m2]
-ROD_INERTIA = 31  # (6) rod about the platform joint, leg axes [kg m2]
-GUIDE = 37  # distance of the guide from the base joint [m]
-LEG_NUMBERS = 38
+# places in the numbers of one leg, behind those of its motion (multibody/elements/kernels/standing_legs.py)
+ANGLE_Y = STANDING_LEG  # (3) direction of the second axis at angle zero of the first, world
+ANGLE_Z = STANDING_LEG + 3  # (3) u x ANGLE_Y
+SIGN = STANDING_LEG + 6  # +1 or -1: the second axis of the joint is that times y
+ANGLE_OFFSET = STANDING_LEG + 7  # second angle at which the leg is perpendicular to u [rad]
+ROD_INERTIA = STANDING_LEG + 8  # (6) rod about the platform joint, leg axes [kg m2]
+GUIDE = STANDING_LEG + 14  # distance of the guide from the base joint [m]
+LEG_NUMBERS = STANDING_LEG + 15
 PLATFORM_NUMBERS = FIRST_LEG + LEGS * LEG_NUMBERS
 
 #: numbers of work memory: Jacobian by rows (36), system (42), mass matrix (36), vectors (24)

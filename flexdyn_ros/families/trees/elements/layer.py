@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.families.trees.elements.kernels import verbs
+from flexdyn_ros.families.trees.elements.kernels import standing, verbs
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
     PackedElements,
@@ -240,6 +240,8 @@ class Elements(Layer):
 
     def _load_forward_dynamics(self) -> tuple[Callable[..., int], int]:
         f = self.functions
+        if self.packed.groups:
+            return standing.forward_dynamics_one.load(), f.heads.accelerating.address
         self.packed.keep_work(self.packed.take_steps(f.motion_within(self).work_size) + f.nv + f.nu)
         if self.packed.has_rows:
             self.packed.provide_rows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from flexdyn_ros.families.trees.elements.kernels import (
     joined_flexible,
     joined_rigid,
     parts,
+    standing,
     steps,
     verbs,
 )
@@ -28,6 +30,7 @@ from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.elements.kernels import law
 from flexdyn_ros.multibody.elements.kernels.law import Law
+from flexdyn_ros.multibody.elements.kernels.standing import Standing
 from flexdyn_ros.multibody.elements.kind import ElementKind
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
@@ -78,6 +81,19 @@ class Element:
     def axis(self) -> Sequence[float] | None:
         """Axis of the universal joint on its base, in that frame; None without one."""
         return None if self.kind.axis is None else self.kind.axis(self.record)
+
+    @property
+    def standing(self) -> tuple[int, Standing, tuple[float, ...]] | None:
+        """The body that it pushes on where it stands on the world, what it is there, and its numbers."""
+        nodes = self.base.node, self.end.node
+        if 0 not in nodes:
+            return None
+        is_turned = nodes[1] == 0
+        foot, upper = (self.end, self.base) if is_turned else (self.base, self.end)
+        found = self.kind.standing(self.record, self.numbers, foot.placement, upper.placement, is_turned)
+        if found is None:
+            return None
+        return upper.node, found[0], (*foot.placement.p, *upper.placement.p, *found[1])
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -228,6 +244,31 @@ _JOINED = (
 )
 
 
+class _Group(NamedTuple):
+    """Elements of one kind that stand on the world and push on one body: their numbers, and their row."""
+
+    kind: Standing
+    numbers: np.ndarray
+    row: list[int]
+
+
+def _groups_of(elements: tuple[Element, ...]) -> list[_Group]:
+    """Runs of elements that push on one body, are driven or not, and are of one kind where they stand on the
+    world; none if not all stand there."""
+    places = [element.standing for element in elements]
+    if None in places:
+        return []
+    found, efforts, first = [], 0, 0
+    keys = [(x[0], x[1], e.kind.driven) for x, e in zip(places, elements, strict=True) if x is not None]
+    for (node, kind, is_driven), run in groupby(enumerate(keys), key=lambda x: x[1]):
+        count = len(list(run))
+        numbers = np.array([x[2] for x in places[first : first + count] if x is not None]).ravel()
+        row = [node, count, first, efforts if is_driven else -1, int(numbers.ctypes.data)]
+        found.append(_Group(kind, numbers, [*row, *[0] * (standing.GROUP - len(row))]))
+        first, efforts = first + count, efforts + count * is_driven
+    return found
+
+
 class PackedElements:
     """Keeps the memory of a tree with elements alive and hands out its address.
 
@@ -236,7 +277,7 @@ class PackedElements:
 
     def __init__(self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table) -> None:
         m = tree.model
-        self._elements, self._nv, self._nb = elements, m.nv, m.nb
+        self._elements, self._nv, self._nb, alone = elements, m.nv, m.nb, inner
         #: functions of the tree with what inertias gain; None where elements are around something else
         self._joined = next((x for one, x in _JOINED if inner.get("accelerate") is one), None)
         rows: list[list[int]] = []
@@ -266,14 +307,21 @@ class PackedElements:
             table = np.array(rows, dtype=np.int64).ravel()
         elif self._joined is not None and joined > 0:
             inner = inner.with_rows(self._joined)
+        given = [c.v_index for c in tree.coordinates if c.prescribed]
+        #: groups of elements that all stand on the world; without any, they are not taken so
+        self.groups: list[_Group] = []
+        if alone.get("accelerate") is rigid_steps.accelerate and not (given or tree.has_mimic):
+            self.groups = _groups_of(elements)
+        if self.groups:
+            joined, inner = 0, alone.with_rows(standing.inner)
         #: all masses join inertias
-        self.is_joined = joined > 0 and self._in_rows == 0
+        self.is_joined = self._in_rows == 0 and (joined > 0 or bool(self.groups))
         #: the arrays of floats that kernels read and parameters change
         self.floats = (*base.floats, floats)
         self.header = layer_header(base, tree)
         self.address = self.header.address
         self._heavy = any(element.inertia is not None for element in elements)
-        given = [c.v_index for c in tree.coordinates if c.prescribed]
+        self._group_table = np.array([group.row for group in self.groups], dtype=np.int64).ravel()
         words = {
             layout.COUNT: len(elements),
             layout.TABLE: table,
@@ -284,6 +332,9 @@ class PackedElements:
             layout.NU: m.nv + driven,
             layout.INNER: inner,
             layout.GIVEN: given[0] if given else -1,
+            layout.GROUPS: len(self.groups),
+            layout.GROUP_TABLE: self._group_table,
+            layout.EFFORTS_AT: m.nv,
         }
         self.header.put(words)
         #: rows of the elements, as kernels see them
@@ -295,9 +346,12 @@ class PackedElements:
             self._own |= verbs.massless
         if driven:
             self._own |= verbs.driven | steps.driven
-        alone = {name: x for name, x in inner.items() if name not in _OF_THE_TREE_ALONE}
+        if self.groups:
+            self._own |= standing.layer
+            del self._own["respond"]
+        kept = {name: x for name, x in inner.items() if name not in _OF_THE_TREE_ALONE}
         #: the table of the tree, wrapped by the functions of the elements
-        self.wrapped = Table({**alone, **self._own}, inner, self.open)
+        self.wrapped = Table({**kept, **self._own}, inner, self.open)
         #: numbers of work memory that the kernels take
         self.numbers = (
             base.numbers + layout.room_size(len(elements), m.nv) + inertias.ADDED * m.nb + 2 * driven
@@ -320,13 +374,29 @@ class PackedElements:
 
     def open(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what functions of the layer call, which are compiled now if need be."""
-        if "slopes" in names:
+        if "slopes" in names and not self.groups:
             self.header.put({layout.OWN_SLOPES: verbs.pushing["slopes"]})
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
-        if {*names} & {"inverse_on_lanes", "forward_on_lanes"}:
+        if {*names} & ({"inverse_on_lanes", "forward_on_lanes"} - self._of_groups):
             self.provide_laws("lanes", layout.LAW_ON_LANES, layout.INERTIA_ON_LANES)
-        if not self._own.keys().isdisjoint(names):
+        if self.groups:
+            self._provide_groups(names)
+        if not (self._own.keys() - self._of_groups).isdisjoint(names):
             self.provide_parts()
+
+    @property
+    def _of_groups(self) -> frozenset[str]:
+        """Functions of the layer that ask elements by their groups."""
+        return frozenset(standing.layer if self.groups else ())
+
+    def _provide_groups(self, names: tuple[str, ...]) -> None:
+        """Write the addresses of what groups of elements do that these functions call."""
+        for column, field, callers in standing.ASKED:
+            if not callers.isdisjoint(names):
+                for group, row in zip(
+                    self.groups, self._group_table.reshape(len(self.groups), -1), strict=True
+                ):
+                    row[column] = getattr(group.kind, field).address
 
     def provide_parts(self) -> None:
         """Those of the functions on float64 numbers that all others call."""

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from math import hypot, inf
+
+import numpy as np
 
 from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kernels.legs import SPINNING_MASSES
 from flexdyn_ros.multibody.elements.kernels.lines import DRIVE, SWINGING_MASSES
+from flexdyn_ros.multibody.elements.kernels.standing import LINES, NO_SPRING, PLAIN_LEGS, Standing
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
+from flexdyn_ros.numerics.algebra.placement import Placement
 
 #: how far the length where all coordinates are zero may lie outside the stroke, from rounding [m]
 _ROUNDING = 1e-9
@@ -44,6 +49,32 @@ def _inertia(record: DrivenCylinder) -> Law | None:
     return SWINGING_MASSES if record.barrel or record.rod else None
 
 
+def _standing(
+    record: DrivenCylinder, numbers: Sequence[float], foot: Placement, upper: Placement, is_turned: bool
+) -> tuple[Standing, Sequence[float]] | None:
+    """A leg with its masses on its axis; a line without any."""
+    if _inertia(record) is None:
+        return LINES, NO_SPRING
+    spins = record.axis is not None
+    if spins and is_turned:
+        return None
+    size = 4 if spins else 3
+    below, above = numbers[:size], numbers[size : 2 * size]
+    transverse = sum(inertia + mass * com * com for mass, com, inertia, *_ in (below, above))
+    axial = sum(sum(rest) for _, _, _, *rest in (below, above))
+    if is_turned:
+        below, above = above, below
+    sign = -1.0 if is_turned else 1.0
+    axis = foot.R @ numbers[2 * size :] if spins else np.zeros(3)
+    return PLAIN_LEGS, [
+        *axis,
+        *(above[0], 0.0, 0.0, sign * above[0] * above[1]),
+        *(below[0], 0.0, 0.0, sign * below[0] * below[1]),
+        *(transverse, 0.0, 0.0, transverse, 0.0, axial),
+        float(spins),
+    ]
+
+
 def _coefficients(record: DrivenCylinder) -> tuple[Coefficient, ...]:
     found, size = [], 3 if record.axis is None else 4
     for i, (name, part) in enumerate((("barrel", record.barrel), ("rod", record.rod))):
@@ -69,5 +100,6 @@ KINDS = (
         limits=_limits,
         passes_moment=lambda record: (record.axis is not None, False),
         axis=lambda record: record.axis,
+        standing=_standing,
     ),
 )

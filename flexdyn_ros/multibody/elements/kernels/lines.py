@@ -122,22 +122,28 @@ def angle_of(y, x):
 
 
 @kernel
-def pull(k, d, stretch, rate, one_sided, results):
-    """Write what a spring and a damper in parallel do: f = -(k e + d e'); one-sided: only while e > 0, and
-    never pushing, so that d acts only while it is taut."""
+def pulled(k, d, stretch, rate, one_sided):
+    """What a spring and a damper in parallel pull with, f = k e + d e', the part of f that is elastic, and
+    energy, stiffness and damping; one-sided: only while e > 0, and never pushing, so that d acts only while
+    it is taut."""
     force, elastic = k * stretch + d * rate, k * stretch
-    results[at.STIFFNESS], results[at.DAMPING] = k + 0.0 * force, d + 0.0 * force
-    results[at.ENERGY] = 0.5 * elastic * stretch
+    stiffness, damping = k + 0.0 * force, d + 0.0 * force
+    energy = 0.5 * elastic * stretch
     if one_sided:
         none = 0.0 * force
         taut = less(0.0, stretch)
         pulls = both(taut, less(0.0, force))
-        results[at.STIFFNESS], results[at.DAMPING] = (
-            select(pulls, k + none, none),
-            select(pulls, d + none, none),
-        )
-        results[at.ENERGY] = select(taut, results[at.ENERGY], none)
+        stiffness, damping = select(pulls, stiffness, none), select(pulls, damping, none)
+        energy = select(taut, energy, none)
         force, elastic = select(taut, larger(force, none), none), select(taut, elastic, none)
+    return force, elastic, energy, stiffness, damping
+
+
+@kernel
+def pull(k, d, stretch, rate, one_sided, results):
+    """Write what a spring and a damper in parallel do."""
+    force, elastic, energy, stiffness, damping = pulled(k, d, stretch, rate, one_sided)
+    results[at.STIFFNESS], results[at.DAMPING], results[at.ENERGY] = stiffness, damping, energy
     results[at.EFFORT], results[at.RESISTANCE] = -force, force - elastic
 
 

@@ -26,7 +26,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words behind those of the tree
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 18
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 21
 (
     COUNT,
     TABLE,
@@ -46,6 +46,9 @@ ELEMENTS_HEADER = FLEXIBLE_HEADER + 18
     ADDED_AT,  # where in the work memory of steps the gains of inertias are (inertias.py), or the matrix of:
     DENSE,  # the function that solves by the mass matrix (dense.py), 0: by rows
     JOINED,  # whether there are gains: 0, IN_NODES or IN_WORLD, the axes that they are in
+    GROUPS,  # of elements of one kind on one body (standing.py), how many; 0: they are not taken so
+    GROUP_TABLE,
+    EFFORTS_AT,  # where efforts of elements begin in tau: behind those of the velocities, or 0 without those
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
 
 # columns of an element in TABLE: nodes of its frames, where its numbers begin, which effort drives it (-1:

@@ -1,8 +1,10 @@
-"""One leg: where it points, how it moves, and the force at its upper joint that its motion takes.
+"""A leg that stands on the fixed world: where it points, how it moves, and the force at its upper joint that
+its motion takes.
 
-Written in leg axes (views.py), in which s' = (w1, w2, 0), s'' = (b1, b2, .) and the axis of the
-universal joint is u = (c, 0, k); equations of docs/theory/platform.md. Numbers may be
-complex, for exact derivatives.
+Written in leg axes, the columns x, y, s of the leg frame: s along the leg from the base joint to the upper
+one, y the second axis of the universal joint, x = y x s. There s' = (w1, w2, 0), s'' = (b1, b2, .) and the
+axis of the universal joint is u = (c, 0, k); equations of docs/theory/platform.md. Numbers may be complex,
+for exact derivatives.
 """
 
 from __future__ import annotations
@@ -12,7 +14,19 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.rotations import cross, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import leaf
 
-from .views import AXIS, BASE_JOINT, CYLINDER_MOMENT, LEG_INERTIA, PLATFORM_JOINT, ROD_MASS, ROD_MOMENT
+# places in the numbers of a leg
+BASE_JOINT = 0  # (3) A, world [m]
+UPPER_JOINT = 3  # (3) B, axes of the body that the leg carries [m]
+AXIS = 6  # (3) u, the axis of the universal joint that the base carries, world
+ROD_MASS = 9
+ROD_MOMENT = 10  # (3) first moment of the rod about the upper joint, leg axes [kg m]
+CYLINDER_MASS = 13
+CYLINDER_MOMENT = 14  # (3) first moment of the cylinder about the base joint, leg axes [kg m]
+LEG_INERTIA = 17  # (6) cylinder about the base joint plus rod about the upper joint, leg axes [kg m2]
+UNIVERSAL = 23  # 1 if the universal joint makes it spin, 0 if its spin is neglected
+STANDING_LEG = 24
+#: added to the square of a length, so that the direction of a spring of no length is 0, not unknown
+NOTHING = 1e-300
 
 
 @leaf
@@ -35,12 +49,12 @@ def dot(a, b):
 
 @leaf
 def leg_line(f, at, R, px, py, pz):
-    """Arm r from the platform's origin to the upper joint, direction s (world), length, its inverse."""
-    r = turn(R, f[at + PLATFORM_JOINT], f[at + PLATFORM_JOINT + 1], f[at + PLATFORM_JOINT + 2])
+    """Arm r from the body's origin to the upper joint, direction s (world), length, its inverse."""
+    r = turn(R, f[at + UPPER_JOINT], f[at + UPPER_JOINT + 1], f[at + UPPER_JOINT + 2])
     x = px + r[0] - f[at + BASE_JOINT]
     y = py + r[1] - f[at + BASE_JOINT + 1]
     z = pz + r[2] - f[at + BASE_JOINT + 2]
-    length = np.sqrt(x * x + y * y + z * z)
+    length = np.sqrt(x * x + y * y + z * z + NOTHING)
     inverse = 1.0 / length
     return r, (x * inverse, y * inverse, z * inverse), length, inverse
 
@@ -210,3 +224,24 @@ def leg_inertia(f, at, universal, s, inverse):
         x[1] * p[2] + y[1] * q[2] + s[1] * o[2],
         x[2] * p[2] + y[2] * q[2] + s[2] * o[2],
     )
+
+
+@leaf
+def plain_leg_inertia(f, at, universal, s, inverse):
+    """`leg_inertia` of an axisymmetric leg with its mass on its axis: the same across s in all directions, but
+    for the spin that a universal joint makes of a motion along n = s x u."""
+    m, i2 = f[at + ROD_MASS], inverse * inverse
+    wide = m + i2 * f[at + LEG_INERTIA] + 2.0 * inverse * f[at + ROD_MOMENT + 2]
+    d = m - wide
+    x, y, z = d * s[0], d * s[1], d * s[2]
+    xx, xy, xz, yy, yz, zz = wide + x * s[0], x * s[1], x * s[2], wide + y * s[1], y * s[2], wide + z * s[2]
+    if universal:
+        u = three(f, at + AXIS)
+        k = dot(u, s)
+        c2 = 1.0 / (1.0 - k * k)
+        n = cross(s[0], s[1], s[2], u[0], u[1], u[2])
+        # y = n/c turns with the spin -t/length, t = k/c
+        e = f[at + LEG_INERTIA + 5] * i2 * k * k * c2 * c2
+        xx, xy, xz = xx + e * n[0] * n[0], xy + e * n[0] * n[1], xz + e * n[0] * n[2]
+        yy, yz, zz = yy + e * n[1] * n[1], yz + e * n[1] * n[2], zz + e * n[2] * n[2]
+    return xx, xy, xz, yy, yz, zz
