@@ -99,6 +99,9 @@ class Counting:
     def __float__(self):
         return self.x
 
+    def __int__(self):
+        return int(self.x)
+
     def __eq__(self, other):
         return self.x == float(other)
 

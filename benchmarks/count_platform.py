@@ -6,32 +6,38 @@ counts no less.
 """
 
 import json
+from dataclasses import replace
 
 import program
 from count_operations import Counting, counting  # switches Numba off
 
 import flexdyn_ros
-from flexdyn_ros.families.stewart.kernels import views
-from flexdyn_ros.families.stewart.kernels.dynamics import drive_forces
+from flexdyn_ros.loading import from_description
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 
-#: (path, universal, axisymmetric) and what may not be exceeded: products, sums
+#: leg_spin, whether legs are taken as axisymmetric, and what may not be exceeded: products, sums
 PATHS = {
-    "axisymmetric legs, no spin": (0, 1, 800, 700),
-    "axisymmetric legs, exact universal joints": (1, 1, None, None),
-    "any inertia, masses off the axes": (1, 0, 1700, 1300),
+    "axisymmetric legs, no spin": ("none", True, 800, 700),
+    "axisymmetric legs, exact universal joints": ("universal", True, None, None),
+    "any inertia, masses off the axes": ("universal", False, 1700, 1300),
 }
 
 
-def count(universal: int, axisymmetric: int) -> tuple[int, int, int, int]:
-    """Products, sums, divisions and square roots of tau(q, v, a) with an external wrench."""
-    robot = flexdyn_ros.load("stewart_1t")
-    model = views.PlatformModel(universal, axisymmetric, counting(robot.functions.tables.numbers))
-    data = views.carve_platform(counting([0.0] * views.WORK_NUMBERS))
-    q, v, a = counting(robot.neutral()), counting([0.1] * 6), counting([0.2] * 6)
-    load, tau = counting([3.0] * 6), counting([0.0] * 6)
+def count(spin: str, axisymmetric: bool) -> tuple[int, int, int, int]:
+    """Products, sums, divisions and square roots of tau(q, v, a)."""
+    description = flexdyn_ros.description.read("stewart_1t")
+    formulation = replace(description.formulation, leg_spin=spin)
+    robot = from_description(replace(description, formulation=formulation))
+    functions = robot.functions if axisymmetric else robot.functions.open_to_parameters().functions
+    head, memory = functions.heads.new("inverse", "ready"), Memory()
+    for numbers in functions.packed.floats:
+        memory.put(numbers.ctypes.data, counting(numbers))
+    work = memory.room(counting(functions.work()))
+    motion = [memory.room(counting(x)) for x in (robot.neutral(), [0.1] * 6, [0.2] * 6, [0.0] * 6)]
     Counting.take()
     Counting.divisions = Counting.roots = 0
-    drive_forces(model, data, q, v, a, load, tau)
+    with memory.in_use():
+        functions.table["inverse"].function(head.address, work.ctypes.data, *(x.ctypes.data for x in motion))
     products, sums, _ = Counting.take()
     return products - Counting.divisions, sums, Counting.divisions, Counting.roots
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import atan2, hypot, inf, pi
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.description.elements.platforms import Leg
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.stewart.kernels import views as at
@@ -20,7 +21,7 @@ from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.parameters import body_parameters
 from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at
-from flexdyn_ros.multibody.elements.leg import is_round
+from flexdyn_ros.multibody.elements.leg import MountedLeg, is_round
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, quaternion_of
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 from flexdyn_ros.robot.parameters import Parameter
@@ -92,6 +93,38 @@ class PlatformTables:
     neutral: np.ndarray
     reach: float
     mass: float
+
+    def leg_records(self, base: str = WORLD, end: str = "") -> tuple[MountedLeg, ...]:
+        """The legs as elements between two links, told their forces."""
+        blocks = self.numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
+        return tuple(
+            self._leg_record(leg, block, base, end) for leg, block in zip(self.legs, blocks, strict=True)
+        )
+
+    def _leg_record(self, leg: LegFacts, block: np.ndarray, base: str, end: str) -> MountedLeg:
+        def numbers(place: int, count: int = 3) -> Any:
+            return tuple(block[place : place + count].tolist())
+
+        return MountedLeg(
+            name=leg.name,
+            slider=leg.joints[2],
+            base=base,
+            base_xyz=numbers(leg_at.BASE_JOINT),
+            end=end,
+            end_xyz=numbers(leg_at.UPPER_JOINT),
+            minimum_length=leg.shortest,
+            stroke=leg.stroke,
+            axis=numbers(leg_at.AXIS),
+            effort=leg.effort_limit if np.isfinite(leg.effort_limit) else 0.0,
+            speed=leg.velocity_limit,
+            numbers=(
+                float(self.universal),
+                *numbers(leg_at.AXIS),
+                *numbers(leg_at.CYLINDER_MASS, 4),
+                *numbers(leg_at.ROD_MASS, 4),
+                *numbers(leg_at.LEG_INERTIA, 6),
+            ),
+        )
 
     @property
     def axisymmetric(self) -> bool:

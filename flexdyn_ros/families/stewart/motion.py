@@ -38,7 +38,7 @@ def platform_motion(functions: Any) -> Motion:
     return Motion(
         robot=functions.heads.moving.address,
         table=table if hydraulics is None else table.with_rows(steps.hydraulic),
-        work_size=functions.heads.memory.floats.size,
+        work_size=functions.packed.take_steps(functions.heads.memory.floats.size),
         place=functions.place,
         effort_limit=functions.effort_limits,
         lower=shortest,

@@ -23,7 +23,6 @@ from flexdyn_ros.description.elements.oil import (
 )
 from flexdyn_ros.description.elements.platforms import Hydraulics, Platform
 from flexdyn_ros.description.elements.urdf import Base
-from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.robot import PlatformFunctions
 from flexdyn_ros.families.trees.elements.layer import Elements
 from flexdyn_ros.families.trees.flexible.kernels.kinematics import place_flexible
@@ -31,7 +30,6 @@ from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible
 from flexdyn_ros.families.trees.layers import Layer, layer_header
 from flexdyn_ros.families.trees.rigid.kernels import views as tree_views
 from flexdyn_ros.families.trees.robot import TreeFunctions
-from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at
 from flexdyn_ros.multibody.elements.leg import MountedLeg
 from flexdyn_ros.numerics.algebra.placement import (
     Placement,
@@ -89,35 +87,9 @@ def mounted_legs(
     functions: PlatformFunctions, lines: Platform, base: str, end: str, supplies: dict[Any, SharedSupply]
 ) -> Iterator[MountedLeg]:
     """The legs of a mechanism as elements between two links; adds their own supplies of oil to `supplies`."""
-    tables = functions.tables
-    blocks = tables.numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
-    for leg, facts, block in zip(lines.legs, tables.legs, blocks, strict=True):
-
-        def numbers(place: int, count: int = 3, block: np.ndarray = block) -> Any:
-            return tuple(block[place : place + count].tolist())
-
-        yield MountedLeg(
-            name=facts.name,
-            slider=leg.slider,
-            base=base,
-            base_xyz=numbers(leg_at.BASE_JOINT),
-            end=end,
-            end_xyz=leg.anchor,
-            minimum_length=facts.shortest,
-            stroke=facts.stroke,
-            axis=numbers(leg_at.AXIS),
-            effort=facts.effort_limit if np.isfinite(facts.effort_limit) else 0.0,
-            speed=facts.velocity_limit,
-            numbers=(
-                float(tables.universal),
-                *numbers(leg_at.AXIS),
-                *numbers(leg_at.CYLINDER_MASS, 4),
-                *numbers(leg_at.ROD_MASS, 4),
-                *numbers(leg_at.LEG_INERTIA, 6),
-            ),
-            hydraulics=None if leg.hydraulics is None else _on_supply(leg.hydraulics, supplies),
-            line=leg.line,
-        )
+    for leg, record in zip(lines.legs, functions.tables.leg_records(base, end), strict=True):
+        hydraulics = None if leg.hydraulics is None else _on_supply(leg.hydraulics, supplies)
+        yield replace(record, hydraulics=hydraulics, line=leg.line)
 
 
 def _on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:

@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
-from flexdyn_ros.families.packing import Header
-from flexdyn_ros.families.stewart.kernels.views import WORK_NUMBERS
+from flexdyn_ros.families.stewart.kernels import entries, steps, views
 from flexdyn_ros.families.stewart.model import PlatformTables
+from flexdyn_ros.families.trees.elements.kernels import standing
+from flexdyn_ros.families.trees.elements.kernels import views as layout
+from flexdyn_ros.families.trees.elements.model import Element, End, PackedElements
+from flexdyn_ros.families.trees.motion import tree_table
+from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
+from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps
 from flexdyn_ros.families.trees.rigid.kernels.views import DOF_NUMBERS, SMOOTHING, STRIBECK, TreeModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
+from flexdyn_ros.multibody.elements import leg
 from flexdyn_ros.numerics.algebra.manifold import FREE
+from flexdyn_ros.numerics.algebra.placement import Placement
+from flexdyn_ros.numerics.compiling.callbacks import Callback
 
 
-class PackedPlatform:
-    """Keeps the memory of a model alive and hands out its address; see PackedTree.
+class PackedPlatform(PackedElements):
+    """Keeps the memory of a platform alive and hands out its address: a free body, legs that stand on the
+    world, and numbers of what legs are beside that.
 
-    plain: take the kernels of axisymmetric legs where all legs are.
+    plain: take the kernels of axisymmetric legs where legs are.
     """
 
+    standing_inner = entries.inner
+    standing_layer: ClassVar[Mapping[str, Callback]] = {
+        **standing.layer,
+        **entries.functions,
+        **steps.functions,
+    }
+    standing_calls = tuple(
+        (column, field, callers | entries.CALLERS.get(field, frozenset()))
+        for column, field, callers in standing.ASKED
+    )
+
     def __init__(self, tables: PlatformTables, *, plain: bool = True) -> None:
-        #: numbers of work memory that the kernels take
-        self.numbers = WORK_NUMBERS
-        numbers = tables.numbers.copy()
-        #: the arrays of floats that kernels read
-        self.floats = (numbers,)
-        self._header = Header(tables.universal, plain and tables.axisymmetric, numbers)
-        self.address = self._header.address
+        tree, numbers = free_body(tables.numbers), tables.numbers.copy()
+        super().__init__(
+            PackedTree(tree), tree, _elements_of(tables), tree_table(tree, rigid, rigid_steps), plain=plain
+        )
+        self.header.put({views.UNIVERSAL: tables.universal, views.NUMBERS: numbers})
+        self.header.put({layout.NU: views.LEGS, layout.EFFORTS_AT: 0})
+        self.floats = (*self.floats, numbers)
 
 
-def pose_manifold(gravity: np.ndarray) -> PackedTree:
-    """A free body without mass: its configuration space is that of a platform's pose."""
+def _elements_of(tables: PlatformTables) -> tuple[Element, ...]:
+    kind = leg.KINDS[0]
+    ends = zip(tables.feet, tables.anchors, strict=True)
+    placed = [tuple(End(i, Placement(np.eye(3), p.copy())) for i, p in enumerate(pair)) for pair in ends]
+    return tuple(
+        Element(kind, record, base, end, tuple(map(float, kind.numbers(record))))
+        for record, (base, end) in zip(tables.leg_records(), placed, strict=True)
+    )
+
+
+def free_body(numbers: np.ndarray) -> RigidTree:
+    """The platform without its legs; numbers: of kernels/views.py."""
     none = np.zeros(2, dtype=np.int64)
     dof = np.zeros((6, DOF_NUMBERS))
     dof[:, [STRIBECK, SMOOTHING]] = 1.0
@@ -48,8 +81,8 @@ def pose_manifold(gravity: np.ndarray) -> PackedTree:
         turn=np.zeros(2),
         slide=np.zeros(2),
         placement=np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), 2),
-        inertia=np.zeros(20),
+        inertia=np.concatenate([np.zeros(10), numbers[views.MASS : views.MASS + 10]]),
         dof=dof.ravel(),
-        gravity=np.asarray(gravity, dtype=float),
+        gravity=numbers[views.GRAVITY : views.GRAVITY + 3].copy(),
     )
-    return PackedTree(RigidTree(model, (), (), {}, (), np.zeros(7), has_mimic=False, warnings=()))
+    return RigidTree(model, (), (), {}, (), np.zeros(7), has_mimic=False, warnings=())

@@ -11,17 +11,15 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
-from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.families.stewart.legs import OFFERS, LegKinematics
 from flexdyn_ros.families.stewart.margins import homogeneous
 from flexdyn_ros.families.stewart.model import build_mechanism, mechanism_parameters, platform_tables
-from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
+from flexdyn_ros.families.stewart.packed import PackedPlatform
 from flexdyn_ros.families.stewart.reach import check_reach
 from flexdyn_ros.families.stewart.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import carry, changed
-from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
@@ -60,7 +58,6 @@ class PlatformFunctions(EntryFunctions):
 
     kind = "platform"
     offers = ("legs", "hydraulics", "effort_limits")
-    table = Table({**kernels.functions, **steps.functions})
     observed = EntryFunctions.observed | {"bias", "actuation"}
     tells_pivot = True
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
@@ -94,14 +91,13 @@ class PlatformFunctions(EntryFunctions):
             warnings=description.warnings,
         )
         self.packed = PackedPlatform(self.tables, plain=plain)
-        self.address = self.packed.address
+        self.address, self.table = self.packed.address, self.packed.wrapped
         self.legwork = LegKinematics(self)
         self.extras = dict.fromkeys(OFFERS, self.legwork)
         if bare is None:
             check_spin(description, self.tables.leg_of_wrong_spin)
             check_reach(description, self.tables, self.packed)
         self.hydraulics = _cylinders_of(description)
-        self._manifold = pose_manifold(self.gravity)
 
     @property
     def recipe(self) -> tuple[object, ...]:
@@ -276,14 +272,14 @@ class PlatformFunctions(EntryFunctions):
 
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         moved, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
-        status = tree_entries.integrate_many(self._manifold.address, data["q"], data["v"], dt, moved)
+        status = tree_entries.integrate_many(self.address, data["q"], data["v"], dt, moved)
         explain_status(status, data)
         return moved
 
     def difference_rows(self, rows: Rows) -> np.ndarray:
         way, ends = _empty((rows.count, 6)), {name: rows.take(name) for name in ("q0", "q1")}
         wraps = np.zeros(6, dtype=bool)
-        if tree_entries.difference_many(self._manifold.address, wraps, ends["q0"], ends["q1"], way):
+        if tree_entries.difference_many(self.address, wraps, ends["q0"], ends["q1"], way):
             for name, array in ends.items():
                 self.check({"q": array}, name)
         return way
@@ -356,9 +352,7 @@ class PlatformFunctions(EntryFunctions):
     def check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
         q = data["q"]
-        status = tree_entries.integrate_many(
-            self._manifold.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape)
-        )
+        status = tree_entries.integrate_many(self.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape))
         if status:
             explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
         refuse_nonfinite(data)

@@ -52,10 +52,10 @@ class ElementKind:
         Whether its mass takes moments of the frames, or is pinned to them at their origins.
     axis : callable (record) -> vector or None, optional
         Axis in the base frame, of a universal joint there: the line must not come near it.
-    standing : callable (record, numbers, foot, upper, is_turned) -> (Standing, numbers) or None, optional
-        What it is where it stands on the world at the placement `foot`, its other end at `upper` in its body
-        (kernels/standing.py), and the numbers behind both points; is_turned: the foot is its end, not its
-        base. numbers: those of the law.
+    standing : callable (record, numbers, foot, is_turned, plain) -> (Standing, numbers) or None, optional
+        What it is where it stands on the world at the placement `foot` and its other end is a point of a body
+        (kernels/standing.py), and its numbers behind both points. numbers: those of the law; is_turned: the
+        foot is its end, not its base; plain: not what it may become with other parameters.
     """
 
     record: type

@@ -73,16 +73,16 @@ def is_round(cylinder_moment: np.ndarray, rod_moment: np.ndarray, inertia: np.nd
 
 
 def _standing(
-    record: MountedLeg, numbers: Sequence[float], foot: Placement, upper: Placement, is_turned: bool
+    record: MountedLeg, numbers: Sequence[float], foot: Placement, is_turned: bool, plain: bool
 ) -> tuple[Standing, Sequence[float]] | None:
     if is_turned:
         return None
-    if not any(numbers[_FIRST:]):
+    if plain and not any(numbers[_FIRST:]):
         return LINES, NO_SPRING
     x = np.array(numbers)
     xx, xy, xz, yy, yz, zz = x[12:]
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    kind = PLAIN_LEGS if is_round(x[5:8], x[9:12], inertia) else LEGS
+    kind = PLAIN_LEGS if plain and is_round(x[5:8], x[9:12], inertia) else LEGS
     return kind, [*foot.R @ x[1:4], *x[8:12], *x[4:8], *x[12:], x[0]]
 
 

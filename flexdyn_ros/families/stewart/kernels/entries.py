@@ -1,39 +1,72 @@
-"""C functions of the verbs of a platform (numerics/verbs/head.py), and entries of its legs.
+"""C functions of the verbs of a platform, a free body that six legs carry and nothing else drives
+(trees/elements/kernels/standing.py), and entries of its legs.
 
-Efforts are the forces of the legs: M a + h = J^T tau + sum J^T w. Entries take the address of the header
-(views.py) and work memory, and return status + 8 i with the index i of the first sample that is wrong, 0 if
-none is.
+Efforts are the forces of the legs: M a + h = J^T tau + sum J^T w. Links of legs are frames too, behind those
+of the body. Entries take the address of the header (views.py) and work memory, and return status + 8 i with
+the index i of the first sample that is wrong, 0 if none is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
+from flexdyn_ros.families.trees.elements.kernels import standing
+from flexdyn_ros.families.trees.elements.kernels.standing import (
+    FIRST,
+    HOLD,
+    HOLD_ON_LANES,
+    MANY,
+    OWN_NUMBERS,
+    RESIST,
+    RESIST_ON_LANES,
+    RESIST_ON_TANGENTS,
+)
+from flexdyn_ros.families.trees.elements.kernels.views import GROUPS, header_of
+from flexdyn_ros.families.trees.rigid.kernels.aba import A_ROW, H_ROW, M_ROW, start_bodies
+from flexdyn_ros.families.trees.rigid.kernels.entries import (
+    displace,
+    energies_of,
+    opened,
+    ready,
+    sizes,
+    state_of_q,
+    terms,
+)
+from flexdyn_ros.families.trees.rigid.kernels.views import ARTICULATED_ROWS
+from flexdyn_ros.multibody.elements.kernels import standing as legs
+from flexdyn_ros.multibody.elements.kernels.standing_legs import rate_matrix, six, three
+from flexdyn_ros.numerics.algebra.rotations import (
+    cross,
+    matrix_of_quaternion,
+    store3,
+    store9,
+    symmetric,
+    turn,
+    unturn,
+)
 from flexdyn_ros.numerics.compiling import status as at
-from flexdyn_ros.numerics.compiling.callbacks import callback
-from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
+from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import shaped, tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs import table
-from flexdyn_ros.numerics.verbs.functions_of import dynamics, observers
+from flexdyn_ros.numerics.verbs.functions_of import dynamics, forwards_of, observers
 from flexdyn_ros.numerics.verbs.head import BODIES, COUNT, HEAD_WORDS, POINTS, ROBOT, SIZE
+from flexdyn_ros.numerics.verbs.samples import FAST, open_lanes, wrenches_on_lanes
 
-from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
 from .kinematics import (
-    add_momenta,
-    energies,
     jacobian_of_point,
     leg_table,
     load_of_wrench,
     pose_of_frame,
     reaction_table,
 )
+from .lengths import leg_rows, solve_general
 from .pose import find_pose
-from .views import carve_platform, open_platform
+from .views import GRAVITY, INERTIA, LEGS, MASS, MOMENT, carve_platform, open_platform
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
@@ -69,38 +102,108 @@ def is_finite6(x):
 # ---- dynamics ----
 
 
-@kernel(forceinline=True)
-def add_loads(model, q, bodies, points, wrenches, force):
+@kernel
+def load(address, work, q, bodies, points, wrenches, force):
     """force (6,) += sum J^T w of wrenches (k, 6) at points (k, 3) of bodies (k,)."""
+    model = open_platform(address)
     for i in range(bodies.shape[0]):
         p = points[i]
         load_of_wrench(model, q, bodies[i], p[0], p[1], p[2], wrenches[i], force)
 
 
-@kernel(forceinline=True)
-def load_of_frames(words, model, q, wrenches, force):
-    """force (6,) = sum J^T w of wrenches (6 COUNT,) at the frames of a head."""
-    k = words[COUNT]
-    bodies, points = ints_at(words[BODIES], k), shaped(floats_at(words[POINTS], 3 * k), (k, 3))
-    for i in range(6):
-        force[i] = 0.0
-    add_loads(model, q, bodies, points, shaped(wrenches, (k, 6)), force)
-
-
-@callback(table.ready.signature)
-def ready(head, work):
-    """Nothing to make ready: work memory keeps nothing between calls."""
-    return 0
-
-
 @callback(table.load.signature)
-def load(head, work, q, k, bodies, points, wrenches, force):
+def push(head, work, q, k, bodies, points, wrenches, force):
     """force (6,) += sum J^T w."""
     bodies, points = ints_at(bodies, k), shaped(floats_at(points, 3 * k), (k, 3))
-    model = open_platform(ints_at(head, HEAD_WORDS)[ROBOT])
     wrenches = shaped(floats_at(wrenches, 6 * k), (k, 6))
-    add_loads(model, floats_at(q, 7), bodies, points, wrenches, floats_at(force, 6))
+    load(
+        ints_at(head, HEAD_WORDS)[ROBOT], work, floats_at(q, 7), bodies, points, wrenches, floats_at(force, 6)
+    )
     return 0
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def wrench_of_body(model, q, v, a, body, W):
+    """Write how the body moves, as its legs are told (multibody/elements/kernels/standing.py), and W (6,):
+    moment about its origin and force that its own motion and weight take; world axes."""
+    f = model.f
+    R, g = matrix_of_quaternion(q[3], q[4], q[5], q[6]), three(f, GRAVITY)
+    lx, ly, lz = a[3] - g[0], a[4] - g[1], a[5] - g[2]
+    store9(body, legs.ROTATION, R)
+    store3(body, legs.ORIGIN, q[0], q[1], q[2])
+    store3(body, legs.VELOCITY, v[3], v[4], v[5])
+    store3(body, legs.OMEGA, v[0], v[1], v[2])
+    store3(body, legs.ALPHA, a[0], a[1], a[2])
+    store3(body, legs.ACCELERATION, lx, ly, lz)
+    store3(body, legs.GRAVITY, g[0], g[1], g[2])
+    w, e = unturn(R, v[0], v[1], v[2]), unturn(R, a[0], a[1], a[2])
+    I, c = six(f, INERTIA), three(f, MOMENT)
+    L, d = symmetric(I, w[0], w[1], w[2]), symmetric(I, e[0], e[1], e[2])
+    n = cross(w[0], w[1], w[2], L[0], L[1], L[2])
+    l = unturn(R, lx, ly, lz)
+    p = cross(c[0], c[1], c[2], l[0], l[1], l[2])
+    u = turn(rate_matrix(w, e), c[0], c[1], c[2])
+    m = f[MASS]
+    mx, my, mz = turn(R, d[0] + n[0] + p[0], d[1] + n[1] + p[1], d[2] + n[2] + p[2])
+    fx, fy, fz = turn(R, m * l[0] + u[0], m * l[1] + u[1], m * l[2] + u[2])
+    store3(W, 0, mx, my, mz)
+    store3(W, 3, fx, fy, fz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def required_wrench(address, own, q, v, a, W, resist):
+    """W (6,) = M a + h less what efforts of the legs in work memory do, whose lines are kept there; resist:
+    column of the C functions of legs for this number type."""
+    head = header_of(address)
+    given, _, lines, body, _, _, _ = standing.cut(head, own)
+    wrench_of_body(open_platform(address), q, v, a, body, W)
+    for g in range(head[GROUPS]):
+        group = standing.group_of(head, g)
+        efforts, line = address_of(tail(given, group[FIRST])), address_of(tail(lines, 6 * group[FIRST]))
+        arrays = address_of(body), efforts, address_of(W), line
+        legs.call_resist(group[resist], (group[OWN_NUMBERS], group[MANY], *arrays))
+
+
+@inlined
+def balanced(address, work, q, v, a, tau, bodies, points, wrenches, out, resist):
+    """out (6,) = M a + h - J^T tau - sum J^T w, tau (6,) or (0,)."""
+    own = standing.own_of(header_of(address), work)
+    for i in range(LEGS):
+        own[i] = 0.0
+    for i in range(tau.shape[0]):
+        own[i] = tau[i]
+    required_wrench(address, own, q, v, a, out, resist)
+    if bodies.shape[0] > 0:
+        for i in range(6):
+            out[i] = -out[i]
+        load(address, work, q, bodies, points, wrenches, out)
+        for i in range(6):
+            out[i] = -out[i]
+
+
+@kernel
+def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
+    """`balanced` on float64 numbers."""
+    balanced(address, work, q, v, a, tau, bodies, points, wrenches, out, RESIST)
+
+
+@kernel
+def balance_on_tangents(address, work, q, v, a, tau, bodies, points, wrenches, out):
+    """`balanced` on tangents."""
+    balanced(address, work, q, v, a, tau, bodies, points, wrenches, out, RESIST_ON_TANGENTS)
+
+
+@kernel(forceinline=True)
+def leg_forces(address, own, W, tau):
+    """tau (6,) of J^T tau = W (6,), after the balance, which kept the lines of the legs; returns how far the
+    Jacobian is from singular, 0 is singular."""
+    head = header_of(address)
+    lines, data = standing.cut(head, own)[2], carve_platform(standing.spare_of(head, own))
+    for i in range(6):
+        for j in range(6):
+            data.A[7 * i + j] = lines[6 * j + i]
+        data.A[7 * i + 6] = W[i]
+    return solve_general(data.A, tau)
 
 
 @callback(table.inverse.signature)
@@ -108,56 +211,110 @@ def inverse(head, work, q, v, a, tau):
     """tau of J^T tau = M a + h, NaN where the Jacobian is singular; SINGULAR where somebody must look at it
     first."""
     words = ints_at(head, HEAD_WORDS)
-    model, data = open_platform(words[ROBOT]), carve_platform(floats_at(work, words[SIZE]))
-    load = window(data.x, 18, 6)
+    address, memory = words[ROBOT], floats_at(work, words[SIZE])
+    found, own = floats_at(tau, 6), standing.own_of(header_of(address), memory)
+    for i in range(LEGS):
+        own[i] = 0.0
+    required_wrench(address, own, floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), found, RESIST)
+    pivot = leg_forces(address, own, found, found)
     for i in range(6):
-        load[i] = 0.0
-    q, v, a, tau = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(tau, 6)
-    pivot = drive_forces(model, data, q, v, a, load, tau)
-    for i in range(6):
-        tau[i] = select(less(SINGULAR_PIVOT, pivot), tau[i], np.nan)
+        found[i] = select(less(SINGULAR_PIVOT, pivot), found[i], np.nan)
     return select(less(pivot, SUSPICIOUS_PIVOT), at.SINGULAR, at.OK)
 
 
-@callback(table.forward.signature)
-def forward(head, work, q, v, tau, wrenches, a):
-    """a = M^-1 (J^T tau + sum J^T w - h)."""
-    words = ints_at(head, HEAD_WORDS)
-    model, data = open_platform(words[ROBOT]), carve_platform(floats_at(work, words[SIZE]))
-    q, load = floats_at(q, 7), window(data.x, 18, 6)
-    load_of_frames(words, model, q, floats_at(wrenches, 6 * words[COUNT]), load)
-    pose_acceleration(model, data, q, floats_at(v, 6), floats_at(tau, 6), load, floats_at(a, 6))
-    return at.OK
-
-
-@kernel(forceinline=True)
-def parts_of(words, floats):
-    """q, v, accelerations or efforts, result and pivot of a block of lanes at the beginning of work memory;
-    the loads of its wrenches, and work memory."""
-    width = 6 * words[COUNT]
-    block, data = lanes_of(floats), carve_platform(lanes_of(tail(floats, LANES * (27 + width))))
-    q, load = window(block, 0, 7), window(data.x, 18, 6)
-    load_of_frames(words, open_platform(words[ROBOT]), q, window(block, 26, width), load)
-    six = window(block, 7, 6), window(block, 13, 6), window(block, 19, 6)
-    return q, six[0], six[1], six[2], window(block, 26 + width, 1), load, data
-
-
-@callback(table.LANES_SIGNATURE)
+@callback(table.LANES_SIGNATURE, fastmath=FAST)
 def inverse_on_lanes(head, work, numbers, is_first):
-    """tau of J^T tau = M a + h - sum J^T w, and its pivot, of a block of lanes."""
+    """tau of J^T tau = M a + h - sum J^T w, and its pivot behind the wrenches, of a block of lanes."""
     words = ints_at(head, HEAD_WORDS)
-    q, v, a, tau, pivot, load, data = parts_of(words, floats_at(work, numbers))
-    pivot[0] = drive_forces(open_platform(words[ROBOT]), data, q, v, a, load, tau)
+    k, address = words[COUNT], words[ROBOT]
+    q, v, a, found, memory = open_lanes(words, work, numbers)
+    bodies, points = ints_at(words[BODIES], k), shaped(floats_at(words[POINTS], 3 * k), (k, 3))
+    none, wrenches = window(q, 0, 0), wrenches_on_lanes(words, work)
+    balanced(address, memory, q, v, a, none, bodies, points, wrenches, found, RESIST_ON_LANES)
+    pivot = leg_forces(address, standing.own_of(header_of(address), memory), found, found)
+    # where the work memory of a tree begins, which balances of platforms have no use for
+    window(lanes_of(floats_at(work, LANES * (27 + 6 * k))), 26 + 6 * k, 1)[0] = pivot
     return at.OK
 
 
-@callback(table.LANES_SIGNATURE)
-def forward_on_lanes(head, work, numbers, is_first):
-    """a = M^-1 (J^T tau + sum J^T w - h) of a block of lanes."""
+@inlined
+def on_floats(address, work, q, v, tau, a):
+    """Forward dynamics on float64 numbers."""
+    return standing.held(address, work, q, v, tau, a, HOLD)
+
+
+@inlined
+def on_lanes(address, work, q, v, tau, a):
+    """Forward dynamics on lanes."""
+    return standing.held(address, work, q, v, tau, a, HOLD_ON_LANES)
+
+
+@kernel
+def inertia(address, work, q, M):
+    """M (6, 6): what the body begins with and its legs add."""
+    model, data = opened(address, work)
+    head = header_of(address)
+    own = standing.own_of(head, work)
+    for i in range(6):
+        data.v[i] = 0.0
+    for i in range(2 * LEGS):
+        own[i] = 0.0
+    start_bodies(model, data, q, data.v, data.tau)
+    standing.hold_all(head, model, data, data.v, own, 0.0, HOLD)
+    joint = window(data.articulated, ARTICULATED_ROWS, ARTICULATED_ROWS)
+    n = 0
+    for i in range(3):
+        for j in range(3):
+            M[i, 3 + j] = joint[H_ROW + 3 * i + j]
+            M[3 + j, i] = joint[H_ROW + 3 * i + j]
+        for j in range(i, 3):
+            M[i, j], M[j, i] = joint[A_ROW + n], joint[A_ROW + n]
+            M[3 + i, 3 + j], M[3 + j, 3 + i] = joint[M_ROW + n], joint[M_ROW + n]
+            n += 1
+
+
+@callback(table.mass.signature)
+def bias(head, work, q, v, out):
+    """h (6,)."""
     words = ints_at(head, HEAD_WORDS)
-    q, v, tau, a, _, load, data = parts_of(words, floats_at(work, numbers))
-    pose_acceleration(open_platform(words[ROBOT]), data, q, v, tau, load, a)
-    return at.OK
+    address, memory = words[ROBOT], floats_at(work, words[SIZE])
+    header = header_of(address)
+    own = standing.own_of(header, memory)
+    still = window(standing.spare_of(header, own), 0, 6)
+    for i in range(LEGS):
+        own[i], still[i] = 0.0, 0.0
+    required_wrench(address, own, floats_at(q, 7), floats_at(v, 6), still, floats_at(out, 6), RESIST)
+    return 0
+
+
+@callback(table.mass.signature)
+def actuation(head, work, q, v, out):
+    """B (6, 6), the leg Jacobian transposed."""
+    words = ints_at(head, HEAD_WORDS)
+    header = header_of(words[ROBOT])
+    data = carve_platform(standing.spare_of(header, standing.own_of(header, floats_at(work, words[SIZE]))))
+    B = shaped(floats_at(out, 36), (6, 6))
+    leg_rows(open_platform(words[ROBOT]), floats_at(q, 7), data.J, data.x)
+    for i in range(6):
+        for k in range(6):
+            B[i, k] = data.J[6 * k + i]
+    return 0
+
+
+# ---- frames, those of the legs too ----
+
+
+@kernel
+def frames(address, work, q, bodies, placements, poses):
+    """Poses (k, 4, 4) of frames given by body and placement (k, 12)."""
+    for i in range(bodies.shape[0]):
+        pose_of_frame(open_platform(address), q, bodies[i], placements[i], poses[i])
+
+
+@kernel
+def jacobian(address, work, q, body, point, J):
+    """J (6, 6) of a point (3,) of a body, world axes."""
+    jacobian_of_point(open_platform(address), q, body, point[0], point[1], point[2], J)
 
 
 # ---- legs and frames ----
@@ -212,138 +369,21 @@ def find_pose_many(address, work, lengths, q, iterations, residual):
     return at.OK
 
 
-# ---- derivatives ----
-
-
-@kernel
-def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
-    """out (6,) = M a + h - J^T tau - sum J^T w, tau (6,) or (0,), in the number type of the work arrays."""
-    model, data = open_platform(address), carve_platform(work)
-    W, load = window(data.x, 0, 6), window(data.x, 6, 6)
-    required_wrench(model, q, v, a, 1.0, data.J, W)
-    for i in range(6):
-        load[i] = 0.0
-    add_loads(model, q, bodies, points, wrenches, load)
-    for i in range(6):
-        s = W[i] - load[i]
-        if tau.shape[0] > 0:
-            for k in range(6):
-                s -= data.J[6 * k + i] * tau[k]
-        out[i] = s
-
-
-@kernel
-def displace(address, q, r, out):
-    """out = q (+) r."""
-    for i in range(3):
-        out[i] = q[i] + r[3 + i]
-    out[3], out[4], out[5], out[6] = turn_quaternion(q[3], q[4], q[5], q[6], r[0], r[1], r[2])
-
-
-@kernel
-def prepare(address, work):
-    """Nothing to make ready: work memory keeps nothing between calls."""
-
-
-@kernel
-def state_of_pose(address, q):
-    """OK, NOT_FINITE or BAD_QUATERNION."""
-    return status_of_pose(q)
-
-
-@kernel
-def mass(address, work, q, M):
-    """M(q)."""
-    inertia_matrix(open_platform(address), q, shaped(M, (36,)))
-
-
-@kernel
-def frames(address, work, q, bodies, placements, poses):
-    """Poses (k, 4, 4) of frames given by body and placement (k, 12)."""
-    for i in range(bodies.shape[0]):
-        pose_of_frame(open_platform(address), q, bodies[i], placements[i], poses[i])
-
-
-@kernel
-def jacobian(address, work, q, body, point, J):
-    """J (6, 6) of a point (3,) of a body, world axes."""
-    jacobian_of_point(open_platform(address), q, body, point[0], point[1], point[2], J)
-
-
-@kernel
-def terms(address, work, q, v, terms):
-    """Parts (5, 6) of h: velocity, gravity, elastic, damping, external."""
-    model, data = open_platform(address), carve_platform(work)
-    still = window(data.x, 0, 6)
-    terms[:] = 0.0
-    still[:] = 0.0
-    required_wrench(model, q, v, still, 0.0, data.J, terms[0])
-    required_wrench(model, q, still, still, 1.0, data.J, terms[1])
-
-
-@kernel
-def energies_of(address, work, q, v, out):
-    """Kinetic, gravity and elastic energy (3,)."""
-    energies(open_platform(address), carve_platform(work), q, v, out)
-
-
-@kernel
-def momenta_of(address, work, q, v, out):
-    """Angular and linear momentum, first moment of mass, mass (10,)."""
-    add_momenta(open_platform(address), q, v, out)
-
-
-@kernel
-def sizes(address):
-    """nq, nv."""
-    return 7, 6
-
-
-@callback(table.mass.signature)
-def bias(head, work, q, v, out):
-    """h (6,)."""
-    words = ints_at(head, HEAD_WORDS)
-    data = carve_platform(floats_at(work, words[SIZE]))
-    data.x[0:6] = 0.0
-    model = open_platform(words[ROBOT])
-    still = window(data.x, 0, 6)
-    required_wrench(model, floats_at(q, 7), floats_at(v, 6), still, 1.0, data.J, floats_at(out, 6))
-    return 0
-
-
-@callback(table.mass.signature)
-def actuation(head, work, q, v, out):
-    """B (6, 6), the leg Jacobian transposed."""
-    words = ints_at(head, HEAD_WORDS)
-    data, B = carve_platform(floats_at(work, words[SIZE])), shaped(floats_at(out, 36), (6, 6))
-    leg_rows(open_platform(words[ROBOT]), floats_at(q, 7), data.J, data.x)
-    for i in range(6):
-        for k in range(6):
-            B[i, k] = data.J[6 * k + i]
-    return 0
-
-
+#: in place of those of the tree
+inner = forwards_of(__name__, ready, load, on_floats, on_lanes)
+_observers = observers(
+    __name__, sizes=sizes, prepare=ready, status_of_q=state_of_q, mass=inertia, terms=terms,
+    energies=energies_of, displace=displace, frames=frames, jacobian=jacobian,
+)  # fmt: skip
 functions = {
+    "load": push,
+    "balance": dynamics(__name__, ready, displace, balance)["balance"],
+    "slopes": dynamics(__name__, ready, displace, balance_on_tangents)["slopes"],
+    "inverse": inverse,
+    "inverse_on_lanes": inverse_on_lanes,
     "bias": bias,
     "actuation": actuation,
-    "ready": ready,
-    "load": load,
-    "inverse": inverse,
-    "forward": forward,
-    "inverse_on_lanes": inverse_on_lanes,
-    "forward_on_lanes": forward_on_lanes,
-    **observers(
-        __name__,
-        sizes=sizes,
-        prepare=prepare,
-        status_of_q=state_of_pose,
-        mass=mass,
-        terms=terms,
-        energies=energies_of,
-        momenta=momenta_of,
-        frames=frames,
-        jacobian=jacobian,
-        displace=displace,
-    ),
-    **dynamics(__name__, prepare, displace, balance),
+    **{name: _observers[name] for name in ("mass", "frames", "jacobian", "jacobian_rate")},
 }
+#: which of these call C functions of the legs
+CALLERS = {"hold": frozenset(("mass",)), "resist": frozenset(("inverse", "bias"))}

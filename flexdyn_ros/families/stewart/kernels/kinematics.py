@@ -1,4 +1,4 @@
-"""What the parts of a platform do, for one state: motion and angles of legs, reactions, frames, momentum.
+"""What the parts of a platform do, for one state: motion and angles of legs, reactions, frames.
 
 Bodies are numbered: 0 the world, 1 the platform, then for leg i the cross 2 + 3 i, the cylinder 3 + 3 i and
 the rod 4 + 3 i. A cross is seen in the axes u, y, u x y at the base joint, a cylinder in leg axes there, a
@@ -30,13 +30,10 @@ from flexdyn_ros.numerics.algebra.rotations import (
     multiply,
     symmetric,
     turn,
-    unturn,
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
-from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
-from .dynamics import inertia_matrix
 
 # columns of a leg's row in the table of motions
 LENGTH, RATE, ACCELERATION, DIRECTION, ANGLES, ANGLE_RATES = 0, 1, 2, 3, 6, 8
@@ -277,69 +274,3 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     n = cross(r[0], r[1], r[2], gx, gy, gz)
     add3(load, 0, n[0], n[1], n[2])
     add3(load, 3, gx, gy, gz)
-
-
-# ---- energy and momentum ----
-
-
-@kernel
-def add_momenta(model, q, v, out):
-    """out (10,) = angular and linear momentum about the world origin, first moment of mass, mass."""
-    f = model.f
-    R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
-    w = (v[0], v[1], v[2])
-    wb = unturn(R, v[0], v[1], v[2])
-    L = symmetric(six(f, views.INERTIA), wb[0], wb[1], wb[2])
-    L = turn(R, L[0], L[1], L[2])
-    c = turn(R, f[views.MOMENT], f[views.MOMENT + 1], f[views.MOMENT + 2])
-    for i in range(10):
-        out[i] = 0.0
-    add_body(out, f[views.MASS], c, (q[0], q[1], q[2]), w, (v[3], v[4], v[5]), L)
-    for i in range(views.LEGS):
-        at = views.FIRST_LEG + views.LEG_NUMBERS * i
-        r, s, _, inverse = leg_line(f, at, R, q[0], q[1], q[2])
-        x, y, k, _, ic = leg_axes(f, at, s)
-        vB = point_velocity(w, (v[3], v[4], v[5]), r)
-        w1, w2 = dot(x, vB) * inverse, dot(y, vB) * inverse
-        wl = (-w2, w1, -k * ic * w2 if model.universal else 0.0)
-        L = symmetric(six(f, at + leg_at.LEG_INERTIA), wl[0], wl[1], wl[2])
-        L, wl = to_world(x, y, s, L), to_world(x, y, s, wl)
-        cl = to_world(x, y, s, three(f, at + leg_at.CYLINDER_MOMENT))
-        cu = to_world(x, y, s, three(f, at + leg_at.ROD_MOMENT))
-        zero = (0.0, 0.0, 0.0)
-        # one inertia holds both about their joints: the cylinder brings it
-        add_body(out, f[at + leg_at.CYLINDER_MASS], cl, three(f, at + leg_at.BASE_JOINT), wl, zero, L)
-        add_body(out, f[at + leg_at.ROD_MASS], cu, (q[0] + r[0], q[1] + r[1], q[2] + r[2]), wl, vB, zero)
-
-
-@leaf
-def add_body(out, m, c, o, w, v, L):
-    """Add a body of mass m, first moment c about its origin o, that turns with w while o moves with v; L = I
-    w about o."""
-    p = cross(w[0], w[1], w[2], c[0], c[1], c[2])
-    p = (m * v[0] + p[0], m * v[1] + p[1], m * v[2] + p[2])
-    n = cross(o[0], o[1], o[2], p[0], p[1], p[2])
-    e = cross(c[0], c[1], c[2], v[0], v[1], v[2])
-    for i in range(3):
-        out[i] += L[i] + n[i] + e[i]
-        out[3 + i] += p[i]
-        out[6 + i] += m * o[i] + c[i]
-    out[9] += m
-
-
-@kernel
-def energies(model, data, q, v, energy):
-    """energy (3,): kinetic, gravity (no joint has a spring: the third is zero) [J]."""
-    M, x = data.M, data.x
-    inertia_matrix(model, q, M)
-    T = 0.0
-    for i in range(6):
-        for j in range(6):
-            T += 0.5 * v[i] * M[6 * i + j] * v[j]
-    for i in range(6):
-        x[12 + i] = 0.0
-    add_momenta(model, q, window(x, 12, 6), x)
-    f = model.f
-    energy[0] = T
-    energy[1] = -(f[views.GRAVITY] * x[6] + f[views.GRAVITY + 1] * x[7] + f[views.GRAVITY + 2] * x[8])
-    energy[2] = 0.0

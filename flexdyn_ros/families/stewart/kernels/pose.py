@@ -12,7 +12,7 @@ from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
-from .dynamics import leg_rows, solve_general
+from .lengths import leg_rows, solve_general
 from .views import REACH
 
 #: one step moves by no more than this times the platform's size, and turns by no more than this angle [rad]

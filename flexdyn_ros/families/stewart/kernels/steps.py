@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.elements.kernels import standing
+from flexdyn_ros.families.trees.elements.kernels.views import header_of
 from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force, tick_legs
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
@@ -39,34 +41,23 @@ from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
-from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
-from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, open_platform
+from .lengths import leg_rows
+from .views import FIRST_LEG, LEG_NUMBERS, LEGS, carve_platform, open_platform
 
 
-@callback(table.accelerate.signature)
-def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See numerics/verbs/table.py; a platform has neither stiffness nor damping of its own."""
-    model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
-    q, v, a = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
-    force, extra = floats_at(force, 6), floats_at(extra, LEGS)
-    J, W, M = data.J, data.x, data.M
-    for i in range(6):
-        W[6 + i] = 0.0
-    required_wrench(model, q, v, window(W, 6, 6), 1.0, J, W)
-    inertia_matrix(model, q, M)
-    for i in range(6):
-        a[i] = force[i] - W[i]
-        for j in range(6):
-            for k in range(LEGS):
-                M[6 * i + j] += J[6 * k + i] * extra[k] * J[6 * k + j]
-    solve_definite(M, a)
-    return 0
+@kernel(forceinline=True)
+def room(robot, work):
+    """The platform, and work memory that no function of the tree uses."""
+    address = robot_of(robot)
+    header = header_of(address)
+    spare = standing.spare_of(header, standing.steps_own(header, work))
+    return open_platform(address), carve_platform(spare)
 
 
 @callback(table.measure.signature)
 def observe(robot, work, q, v, position, speed):
     """See numerics/verbs/table.py; lengths of the legs and their rates."""
-    model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
+    model, data = room(robot, work)
     see_legs(model, data.J, floats_at(q, 7), floats_at(v, 6), floats_at(position, 6), floats_at(speed, 6))
     return 0
 
@@ -85,7 +76,7 @@ def see_legs(model, J, q, v, length, rate):
 @callback(table.exert.signature)
 def exert(robot, work, q, effort, force):
     """See numerics/verbs/table.py; force += J^T tau."""
-    model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
+    model, data = room(robot, work)
     effort, force = floats_at(effort, LEGS), floats_at(force, 6)
     leg_rows(model, floats_at(q, 7), data.J, data.x)
     for i in range(6):
@@ -103,7 +94,7 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     """
     memory = floats_at(actuator, ACTUATOR_NUMBERS)
     if memory[MODE] != DIRECT:
-        model, data = open_platform(robot_of(robot)), carve_platform(floats_at(work, WORK_NUMBERS))
+        model, data = room(robot, work)
         q, v, a, effort = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(effort, LEGS)
         if h != 0.0:
             drive_cylinders(model, data.J, memory, q, v, a, effort, h)
@@ -170,6 +161,6 @@ def drive_cylinders(model, J, memory, q, v, a, effort, h):
         effort[i] = states[STATE_COUNT * i + FORCE] if faults == 0 else np.nan
 
 
-functions = {"accelerate": accelerate, "measure": observe, "exert": exert}
+functions = {"measure": observe, "exert": exert}
 #: where the legs have cylinders
 hydraulic = {"actuate": actuate}

@@ -1,4 +1,5 @@
-"""The platform as kernels see it: named places in one packed array, behind an address.
+"""The platform as kernels see it: a tree of one free body on six legs, and named places in one packed array
+beside that, behind one address.
 
 Leg axes are those of multibody/elements/kernels/standing_legs.py.
 """
@@ -15,9 +16,10 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 
 LEGS = 6
-#: int64 words of the header that an address points to
-PLATFORM_HEADER = 3
-UNIVERSAL, AXISYMMETRIC, NUMBERS = range(PLATFORM_HEADER)
+#: words of the header behind those of a tree and its elements
+PLATFORM = 40
+PLATFORM_HEADER = PLATFORM + 2
+UNIVERSAL, NUMBERS = range(PLATFORM, PLATFORM_HEADER)
 
 # places in the array of numbers
 GRAVITY = 0  # (3) acceleration of free fall, world axes [m/s2]
@@ -36,20 +38,18 @@ GUIDE = STANDING_LEG + 14  # distance of the guide from the base joint [m]
 LEG_NUMBERS = STANDING_LEG + 15
 PLATFORM_NUMBERS = FIRST_LEG + LEGS * LEG_NUMBERS
 
-#: numbers of work memory: Jacobian by rows (36), system (42), mass matrix (36), vectors (24)
-WORK_NUMBERS = 36 + 42 + 36 + 24
+#: numbers of work memory: Jacobian by rows (36), system (42), vectors (24)
+WORK_NUMBERS = 36 + 42 + 24
 
 
 class PlatformModel(NamedTuple):
     """A platform on six legs; constant, shared by threads.
 
     universal : 1 if the legs spin as their universal joints make them, 0 if spin is neglected
-    axisymmetric : 1 if all legs have their mass on their axis and equal transverse inertias
     f : (PLATFORM_NUMBERS,) numbers at the places named in this module
     """
 
     universal: int
-    axisymmetric: int
     f: np.ndarray
 
 
@@ -58,13 +58,11 @@ class PlatformData(NamedTuple):
 
     J : (36,) leg Jacobian by rows: lengths' = J v, angular columns first
     A : (42,) a 6 x 7 system by rows
-    M : (36,) mass matrix by rows
     x : (24,) vectors
     """
 
     J: np.ndarray
     A: np.ndarray
-    M: np.ndarray
     x: np.ndarray
 
 
@@ -72,10 +70,10 @@ class PlatformData(NamedTuple):
 def open_platform(address):
     """PlatformModel seen through the header at `address`."""
     head = ints_at(address, PLATFORM_HEADER)
-    return PlatformModel(head[UNIVERSAL], head[AXISYMMETRIC], floats_at(head[NUMBERS], PLATFORM_NUMBERS))
+    return PlatformModel(head[UNIVERSAL], floats_at(head[NUMBERS], PLATFORM_NUMBERS))
 
 
 @kernel(forceinline=True)
 def carve_platform(w):
     """PlatformData whose arrays are consecutive pieces of w (WORK_NUMBERS,)."""
-    return PlatformData(window(w, 0, 36), window(w, 36, 42), window(w, 78, 36), window(w, 114, 24))
+    return PlatformData(window(w, 0, 36), window(w, 36, 42), window(w, 78, 24))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from flexdyn_ros.multibody.elements.kernels.standing import Standing
 from flexdyn_ros.multibody.elements.kind import ElementKind
 from flexdyn_ros.multibody.elements.registry import elements_of, place_of
 from flexdyn_ros.numerics.algebra.placement import Placement
+from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.verbs.table import Table
 from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.interface import RobotInterface
@@ -82,15 +83,15 @@ class Element:
         """Axis of the universal joint on its base, in that frame; None without one."""
         return None if self.kind.axis is None else self.kind.axis(self.record)
 
-    @property
-    def standing(self) -> tuple[int, Standing, tuple[float, ...]] | None:
-        """The body that it pushes on where it stands on the world, what it is there, and its numbers."""
+    def standing(self, plain: bool) -> tuple[int, Standing, tuple[float, ...]] | None:
+        """The body that it pushes on where it stands on the world, what it is there, and its numbers; None
+        where it does not stand there alone."""
         nodes = self.base.node, self.end.node
         if 0 not in nodes:
             return None
         is_turned = nodes[1] == 0
         foot, upper = (self.end, self.base) if is_turned else (self.base, self.end)
-        found = self.kind.standing(self.record, self.numbers, foot.placement, upper.placement, is_turned)
+        found = self.kind.standing(self.record, self.numbers, foot.placement, is_turned, plain)
         if found is None:
             return None
         return upper.node, found[0], (*foot.placement.p, *upper.placement.p, *found[1])
@@ -252,10 +253,10 @@ class _Group(NamedTuple):
     row: list[int]
 
 
-def _groups_of(elements: tuple[Element, ...]) -> list[_Group]:
+def _groups_of(elements: tuple[Element, ...], plain: bool) -> list[_Group]:
     """Runs of elements that push on one body, are driven or not, and are of one kind where they stand on the
     world; none if not all stand there."""
-    places = [element.standing for element in elements]
+    places = [element.standing(plain) for element in elements]
     if None in places:
         return []
     found, efforts, first = [], 0, 0
@@ -275,7 +276,17 @@ class PackedElements:
     The header begins as that of the tree (base), so that the functions of both take the address.
     """
 
-    def __init__(self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table) -> None:
+    #: functions of trees whose elements stand on the world: of the tree, and of the layer around it
+    standing_inner: ClassVar[Mapping[str, Callback]] = standing.inner
+    standing_layer: ClassVar[Mapping[str, Callback]] = standing.layer
+    #: which C functions of elements these call
+    standing_calls: ClassVar[Sequence[tuple[int, str, frozenset[str]]]] = standing.ASKED
+
+    def __init__(
+        self, base: Any, tree: RigidTree, elements: tuple[Element, ...], inner: Table, *, plain: bool = True
+    ) -> None:
+        """plain: those that stand on the world are taken as what they are with these numbers, not as what
+        they may become with others."""
         m = tree.model
         self._elements, self._nv, self._nb, alone = elements, m.nv, m.nb, inner
         #: functions of the tree with what inertias gain; None where elements are around something else
@@ -311,13 +322,13 @@ class PackedElements:
         #: groups of elements that all stand on the world; without any, they are not taken so
         self.groups: list[_Group] = []
         if alone.get("accelerate") is rigid_steps.accelerate and not (given or tree.has_mimic):
-            self.groups = _groups_of(elements)
+            self.groups = _groups_of(elements, plain)
         if self.groups:
-            joined, inner = 0, alone.with_rows(standing.inner)
+            joined, inner = 0, alone.with_rows(self.standing_inner)
         #: all masses join inertias
         self.is_joined = self._in_rows == 0 and (joined > 0 or bool(self.groups))
         #: the arrays of floats that kernels read and parameters change
-        self.floats = (*base.floats, floats)
+        self.floats = (*base.floats, floats, *(group.numbers for group in self.groups))
         self.header = layer_header(base, tree)
         self.address = self.header.address
         self._heavy = any(element.inertia is not None for element in elements)
@@ -347,7 +358,7 @@ class PackedElements:
         if driven:
             self._own |= verbs.driven | steps.driven
         if self.groups:
-            self._own |= standing.layer
+            self._own |= self.standing_layer
             del self._own["respond"]
         kept = {name: x for name, x in inner.items() if name not in _OF_THE_TREE_ALONE}
         #: the table of the tree, wrapped by the functions of the elements
@@ -387,11 +398,11 @@ class PackedElements:
     @property
     def _of_groups(self) -> frozenset[str]:
         """Functions of the layer that ask elements by their groups."""
-        return frozenset(standing.layer if self.groups else ())
+        return frozenset(self.standing_layer if self.groups else ())
 
     def _provide_groups(self, names: tuple[str, ...]) -> None:
         """Write the addresses of what groups of elements do that these functions call."""
-        for column, field, callers in standing.ASKED:
+        for column, field, callers in self.standing_calls:
             if not callers.isdisjoint(names):
                 for group, row in zip(
                     self.groups, self._group_table.reshape(len(self.groups), -1), strict=True

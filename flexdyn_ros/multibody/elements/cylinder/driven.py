@@ -50,7 +50,7 @@ def _inertia(record: DrivenCylinder) -> Law | None:
 
 
 def _standing(
-    record: DrivenCylinder, numbers: Sequence[float], foot: Placement, upper: Placement, is_turned: bool
+    record: DrivenCylinder, numbers: Sequence[float], foot: Placement, is_turned: bool, plain: bool
 ) -> tuple[Standing, Sequence[float]] | None:
     """A leg with its masses on its axis; a line without any."""
     if _inertia(record) is None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load9, turn
+from flexdyn_ros.numerics.algebra.rotations import add3, cross, load3, load9, store3, turn
 from flexdyn_ros.numerics.compiling.callbacks import Callback, caller
 from flexdyn_ros.numerics.compiling.compiler import apart, inlined, kernel, leaf
 from flexdyn_ros.numerics.compiling.memory import floats_at
@@ -52,8 +52,9 @@ NO_SPRING = (0.0,) * SPRING_NUMBERS
 #: (numbers, count, body, efforts, extra, h, gain): 0
 HOLD_SIGNATURE = "int64(int64, int64, int64, int64, int64, float64, int64)"
 call_hold = caller(HOLD_SIGNATURE)
-#: (numbers, count, body, efforts, wrench): 0; moment and force that they ask for as the body accelerates
-RESIST_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
+#: (numbers, count, body, efforts, wrench, lines): 0; moment and force that they ask for as the body
+#: accelerates, and of each the moment and the force of a unit of effort
+RESIST_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64)"
 call_resist = caller(RESIST_SIGNATURE)
 
 _FAST = {"contract", "nsz", "arcp"}
@@ -158,8 +159,9 @@ def outer(c, s):
 def _kind(name: str, count: int, force: Callable, inertia: Callable) -> Standing:
     """The C functions of elements with `count` numbers each, made from the kernels of one."""
 
-    def ask(f, n, own, given, h, total, first):
-        """Add the moment and the force that n elements ask for to total[first:]."""
+    def ask(f, n, own, given, h, total, first, lines):
+        """Add the moment and the force that n elements ask for to total[first:]; write lines (6 n,), flat,
+        unless that is (0,)."""
         R, p, vo, w, g, rates, ao = motion_of(own)
         none = 0.0 * R[0]
         mx, my, mz, fx, fy, fz = none, none, none, none, none, none
@@ -168,6 +170,10 @@ def _kind(name: str, count: int, force: Callable, inertia: Callable) -> Standing
             r, s, length, inverse = line_of(one, R, p)
             v = point_velocity(w, vo, r)
             F = force(one, r, s, length, inverse, v, accelerated(ao, rates, r), g, h)
+            if lines.shape[0] > 0:
+                m = cross(r[0], r[1], r[2], s[0], s[1], s[2])
+                store3(lines, 6 * i, m[0], m[1], m[2])
+                store3(lines, 6 * i + 3, s[0], s[1], s[2])
             e = given[i]
             x, y, z = F[0] - e * s[0], F[1] - e * s[1], F[2] - e * s[2]
             m = cross(r[0], r[1], r[2], x, y, z)
@@ -214,32 +220,32 @@ def _kind(name: str, count: int, force: Callable, inertia: Callable) -> Standing
 
     def hold(numbers, n, body, efforts, extra, h, gain):
         f, own, total = floats_at(numbers, count * n), floats_at(body, BODY), floats_at(gain, GAIN)
-        ask(f, n, own, floats_at(efforts, n), h, total, BIAS)
+        ask(f, n, own, floats_at(efforts, n), h, total, BIAS, window(own, 0, 0))
         burden(f, n, own, floats_at(extra, n), h, total)
         return 0
 
     def hold_on_lanes(numbers, n, body, efforts, extra, h, gain):
         f, own = floats_at(numbers, count * n), lanes_of(floats_at(body, PER_LANES * BODY))
         total = lanes_of(floats_at(gain, PER_LANES * GAIN))
-        ask(f, n, own, lanes_of(floats_at(efforts, PER_LANES * n)), h, total, BIAS)
+        ask(f, n, own, lanes_of(floats_at(efforts, PER_LANES * n)), h, total, BIAS, window(own, 0, 0))
         burden(f, n, own, lanes_of(floats_at(extra, PER_LANES * n)), h, total)
         return 0
 
-    def resist(numbers, n, body, efforts, wrench):
+    def resist(numbers, n, body, efforts, wrench, lines):
         f, own, total = floats_at(numbers, count * n), floats_at(body, BODY), floats_at(wrench, 6)
-        ask(f, n, own, floats_at(efforts, n), 0.0, total, 0)
+        ask(f, n, own, floats_at(efforts, n), 0.0, total, 0, floats_at(lines, 6 * n))
         return 0
 
-    def resist_on_lanes(numbers, n, body, efforts, wrench):
+    def resist_on_lanes(numbers, n, body, efforts, wrench, lines):
         f, own = floats_at(numbers, count * n), lanes_of(floats_at(body, PER_LANES * BODY))
         given, total = lanes_of(floats_at(efforts, PER_LANES * n)), lanes_of(floats_at(wrench, PER_LANES * 6))
-        ask(f, n, own, given, 0.0, total, 0)
+        ask(f, n, own, given, 0.0, total, 0, lanes_of(floats_at(lines, PER_LANES * 6 * n)))
         return 0
 
-    def resist_on_tangents(numbers, n, body, efforts, wrench):
+    def resist_on_tangents(numbers, n, body, efforts, wrench, lines):
         f, own = floats_at(numbers, count * n), tangents_of(floats_at(body, PER_TANGENTS * BODY))
         given = tangents_of(floats_at(efforts, PER_TANGENTS * n))
-        ask(f, n, own, given, 0.0, tangents_of(floats_at(wrench, PER_TANGENTS * 6)), 0)
+        ask(f, n, own, given, 0.0, tangents_of(floats_at(wrench, PER_TANGENTS * 6)), 0, window(own, 0, 0))
         return 0
 
     made = []

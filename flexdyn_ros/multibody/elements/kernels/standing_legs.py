@@ -228,8 +228,8 @@ def leg_inertia(f, at, universal, s, inverse):
 
 @leaf
 def plain_leg_inertia(f, at, universal, s, inverse):
-    """`leg_inertia` of an axisymmetric leg with its mass on its axis: the same across s in all directions, but
-    for the spin that a universal joint makes of a motion along n = s x u."""
+    """`leg_inertia` of an axisymmetric leg with its mass on its axis: one across s in all directions, but for
+    the spin that a universal joint makes of a motion along n = s x u."""
     m, i2 = f[at + ROD_MASS], inverse * inverse
     wide = m + i2 * f[at + LEG_INERTIA] + 2.0 * inverse * f[at + ROD_MOMENT + 2]
     d = m - wide

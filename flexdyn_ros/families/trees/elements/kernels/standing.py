@@ -56,6 +56,7 @@ from .views import (
     GROUP_TABLE,
     GROUPS,
     NU,
+    ROWS,
     STEPS_WORK,
     WORK_SIZE,
     header_of,
@@ -89,18 +90,25 @@ def own_of(head, memory):
 
 @kernel(forceinline=True)
 def cut(head, own):
-    """Efforts of the elements (n,), what servos add to them (n,), the motion of a body (BODY,), a wrench
-    (6,), a force (nv,), and places, flat."""
+    """Efforts of the elements (n,), what servos add to them (n,), their lines (6 n,), the motion of a body
+    (BODY,), a wrench (6,), a force (nv,), and places; matrices are flat."""
     n = head[COUNT]
-    rest = tail(own, 2 * n + at.BODY)
+    rest = tail(own, 8 * n + at.BODY)
     return (
         window(own, 0, n),
         window(own, n, n),
-        window(own, 2 * n, at.BODY),
+        window(own, 2 * n, 6 * n),
+        window(own, 8 * n, at.BODY),
         window(rest, 0, 6),
         window(rest, 6, head[tree.NV]),
         tail(rest, 6 + head[tree.NV]),
     )
+
+
+@kernel(forceinline=True)
+def spare_of(head, own):
+    """Work memory behind that of the layer."""
+    return tail(own, 8 * head[COUNT] + at.BODY + 6 + head[tree.NV] + _PLACE * head[tree.NB])
 
 
 @kernel(forceinline=True)
@@ -201,7 +209,7 @@ def place_on_parent(model, bodies, b, v, places):
 def hold_all(head, model, data, v, memory, h, hold):
     """Add to the inertias and biases that bodies begin with what elements do; hold: column of their C
     functions for this number type."""
-    given, extra, body, _, _, places = cut(head, memory)
+    given, extra, _, body, _, _, places = cut(head, memory)
     last, gravity = 0, load3(data.bodies, tree.ACCELERATION)
     for g in range(head[GROUPS]):
         group = group_of(head, g)
@@ -265,7 +273,7 @@ inner = forwards_of(__name__, ready, load, on_floats, on_lanes)
 @kernel(forceinline=True)
 def put_efforts(head, tau, own):
     """Keep the efforts of elements, of tau; servos add nothing."""
-    given, extra, _, _, force, _ = cut(head, own)
+    given, extra, _, _, _, force, _ = cut(head, own)
     spread(head, tau, head[EFFORTS_AT], given)
     for i in range(head[COUNT]):
         extra[i] = 0.0
@@ -306,7 +314,7 @@ def forward_on_lanes(head, work, numbers, is_first):
 def resist_all(head, model, data, v, memory, resist):
     """Add to force and moment of bodies what elements ask for; resist: column of their C functions for this
     number type."""
-    given, _, body, wrench, _, places = cut(head, memory)
+    given, _, lines, body, wrench, _, places = cut(head, memory)
     last, gravity = 0, load3(data.bodies, tree.ACCELERATION)
     for g in range(head[GROUPS]):
         group = group_of(head, g)
@@ -328,8 +336,9 @@ def resist_all(head, model, data, v, memory, resist):
         store3(body, at.GRAVITY, -gravity[0], -gravity[1], -gravity[2])
         for k in range(6):
             wrench[k] = 0.0
-        motion, efforts = address_of(body), address_of(tail(given, group[FIRST]))
-        at.call_resist(group[resist], (group[OWN_NUMBERS], group[MANY], motion, efforts, address_of(wrench)))
+        efforts, line = address_of(tail(given, group[FIRST])), address_of(tail(lines, 6 * group[FIRST]))
+        arrays = address_of(body), efforts, address_of(wrench), line
+        at.call_resist(group[resist], (group[OWN_NUMBERS], group[MANY], *arrays))
         x, y, z = load3(wrench, 0)
         x, y, z = unturn(r, x, y, z)
         add3(own, tree.MOMENT, x, y, z)
@@ -357,7 +366,7 @@ def balanced(address, work, q, v, a, out, resist):
 
 
 @inlined
-def balance(address, work, q, v, a, tau, bodies, points, wrenches, out, resist, load):
+def balance(address, work, q, v, a, tau, bodies, points, wrenches, out, resist):
     """out (nv,) = M a + h - B tau - sum J^T w, tau (nv,), (nu,) or (0,)."""
     head = header_of(address)
     own, first, n = own_of(head, work), head[EFFORTS_AT], tau.shape[0]
@@ -369,23 +378,23 @@ def balance(address, work, q, v, a, tau, bodies, points, wrenches, out, resist, 
     for i in range(min(n, first)):
         out[i] -= tau[i]
     if bodies.shape[0] > 0:
-        push_back(address, work, q, bodies, points, wrenches, out, load)
+        push_back(address, work, q, bodies, points, wrenches, out)
 
 
 @kernel
 def balance_on_floats(address, work, q, v, a, tau, bodies, points, wrenches, out):
     """On float64 numbers."""
-    balance(address, work, q, v, a, tau, bodies, points, wrenches, out, RESIST, load)
+    balance(address, work, q, v, a, tau, bodies, points, wrenches, out, RESIST)
 
 
 @kernel
 def balance_on_tangents(address, work, q, v, a, tau, bodies, points, wrenches, out):
     """On tangents."""
-    balance(address, work, q, v, a, tau, bodies, points, wrenches, out, RESIST_ON_TANGENTS, load)
+    balance(address, work, q, v, a, tau, bodies, points, wrenches, out, RESIST_ON_TANGENTS)
 
 
 @inlined
-def push_back(address, work, q, bodies, points, wrenches, out, load):
+def push_back(address, work, q, bodies, points, wrenches, out):
     """out (nv,) -= sum J^T w."""
     for i in range(out.shape[0]):
         out[i] = -out[i]
@@ -394,8 +403,8 @@ def push_back(address, work, q, bodies, points, wrenches, out, load):
         out[i] = -out[i]
 
 
-@inlined
-def balance_lanes(head, work, numbers, is_first, load):
+@callback(table.LANES_SIGNATURE, fastmath=FAST)
+def inverse_on_lanes(head, work, numbers, is_first):
     """M a + h - sum J^T w (nv,) of a block of lanes; efforts of what is driven are 0."""
     words = ints_at(head, HEAD_WORDS)
     address = words[ROBOT]
@@ -410,14 +419,8 @@ def balance_lanes(head, work, numbers, is_first, load):
     k, width = words[WRENCHES], words[WIDTH]
     if k > 0:
         bodies, points = ints_at(words[BODIES], k), shaped(floats_at(words[POINTS], k * width), (k, width))
-        push_back(address, memory, q, bodies, points, wrenches_on_lanes(words, work), tau, load)
+        push_back(address, memory, q, bodies, points, wrenches_on_lanes(words, work), tau)
     return OK
-
-
-@callback(table.LANES_SIGNATURE, fastmath=FAST)
-def inverse_on_lanes(head, work, numbers, is_first):
-    """M a + h - sum J^T w (nv,) of a block of lanes; efforts of what is driven are 0."""
-    return balance_lanes(head, work, numbers, is_first, load)
 
 
 # ---- steps ----
@@ -425,9 +428,8 @@ def inverse_on_lanes(head, work, numbers, is_first):
 
 @kernel(forceinline=True)
 def steps_own(head, work):
-    """Work memory of the layer in that of steps."""
-    size = 2 * head[COUNT] + at.BODY + 6 + head[tree.NV] + _PLACE * head[tree.NB]
-    return floats_at(work + 8 * head[STEPS_WORK], size)
+    """Work memory of the layer in that of steps, in place of the rows that it would have."""
+    return floats_at(work + 8 * head[STEPS_WORK], 2 * ROWS * head[COUNT])
 
 
 @callback(table.accelerate.signature)
@@ -441,7 +443,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
     force, added = floats_at(force, nv), floats_at(extra, head[NU])
     own = steps_own(head, work)
-    given, more, _, _, none, _ = cut(head, own)
+    given, more, _, _, _, none, _ = cut(head, own)
     spread(head, added, head[EFFORTS_AT], more)
     for i in range(head[COUNT]):
         given[i] = 0.0
@@ -483,7 +485,7 @@ layer = {
 ASKED = (
     (HOLD, "hold", frozenset(("forward", "accelerate"))),
     (HOLD_ON_LANES, "hold_on_lanes", frozenset(("forward_on_lanes",))),
-    (RESIST, "resist", frozenset(("balance", "inverse"))),
+    (RESIST, "resist", frozenset(("balance",))),
     (RESIST_ON_LANES, "resist_on_lanes", frozenset(("inverse_on_lanes",))),
     (RESIST_ON_TANGENTS, "resist_on_tangents", frozenset(("slopes",))),
 )
