@@ -8,6 +8,7 @@ from flexdyn_ros.families.trees.flexible.kernels import entries as flexible
 from flexdyn_ros.families.trees.flexible.kernels.rnea import flexible_newton_euler
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.wheeled.kernels import entries as wheeled
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 
 STEP = 1e-40
 
@@ -42,14 +43,15 @@ def balance_of(robot, wrenches):
 
 
 def balance_of_platform(robot, wrenches, tau):
-    work = np.zeros(robot.functions.packed.numbers, dtype=complex)
-    bodies, points = robot.functions.points(wrenches)
+    memory, points = Memory(), robot.functions.points(wrenches)
+    work = memory.room([0j] * robot.functions.packed.numbers)
     loads = np.array(list(wrenches.values())) if wrenches else np.zeros((0, 6))
 
     def balance(q, v, a):
-        out = np.zeros(6, dtype=complex)
-        stewart.balance(robot.functions.address, work, q, v, a, tau, bodies, points, loads, out)
-        return out
+        out = memory.room([0j] * 6)
+        with memory.in_use():
+            stewart.balance(robot.functions.address, work, q, v, a, tau, *points, loads, out)
+        return out.astype(complex)
 
     return balance, lambda q, r, out: stewart.displace(robot.functions.address, q, r, out)
 

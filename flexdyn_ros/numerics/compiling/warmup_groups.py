@@ -29,6 +29,9 @@ _OF_DEMO = (
     *("ready", "inverse", "inertia", "load", "mass", "status", "bias_terms", "energy"),
     *("slopes", "balance", "moved"),
 )
+#: functions of trees with elements that platforms have others for
+_ELEMENTS = "families.trees.elements.kernels"
+_OF_ELEMENTS = ("actuation", "balance", "elements", "forward*", "mass", "momenta", "slopes", "all_slopes")
 _ONE = ("observe_one", "place_one", "move_one", "identity_one", "subtract_one")
 
 #: groups of this package
@@ -53,8 +56,17 @@ OURS = Groups(
     ),
     rare=(
         *("*.entries.momenta", "*.accelerate_densely", "families.trees.rigid.kernels.coriolis.*"),
-        *("families.trees.lagrange.*", "families.trees.elements.*", "families.trees.loops.*"),
-        *(f"multibody.elements.{kernels}.*" for kernels in ("kernels.lines", "kernels.legs")),
+        *(
+            "families.trees.lagrange.*",
+            "families.trees.loops.*",
+            "families.trees.elements.*.inverse_on_lanes",
+        ),
+        *(f"{_ELEMENTS}.{module}.*" for module in ("dense", "inertias", "joined*", "oil", "steps")),
+        *(f"{_ELEMENTS}.verbs.{name}" for name in _OF_ELEMENTS),
+        *(f"{_ELEMENTS}.standing.{name}" for name in ("balance", "slopes", "forward_dynamics_one")),
+        *(f"multibody.elements.kernels.lines.{name}" for name in ("s*", "t*", "*_lanes", "*_tangents")),
+        *(f"multibody.elements.kernels.legs.{name}" for name in ("spin*", "*_lanes", "*_tangents")),
+        *(f"multibody.elements.kernels.standing.{name}" for name in ("legs*", "lines*", "*_tangents")),
         "multibody.elements.cylinder.kernels.entries.*",
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),
         *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),

@@ -30,7 +30,6 @@ from flexdyn_ros.families.trees.rigid.kernels.entries import (
     ready,
     sizes,
     state_of_q,
-    terms,
 )
 from flexdyn_ros.families.trees.rigid.kernels.views import ARTICULATED_ROWS
 from flexdyn_ros.multibody.elements.kernels import standing as legs
@@ -123,11 +122,13 @@ def push(head, work, q, k, bodies, points, wrenches, force):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def wrench_of_body(model, q, v, a, body, W):
+def wrench_of_body(model, q, v, a, weight, body, W):
     """Write how the body moves, as its legs are told (multibody/elements/kernels/standing.py), and W (6,):
-    moment about its origin and force that its own motion and weight take; world axes."""
+    moment about its origin and force that its own motion and weight take; world axes. weight: factor of
+    gravity."""
     f = model.f
     R, g = matrix_of_quaternion(q[3], q[4], q[5], q[6]), three(f, GRAVITY)
+    g = (weight * g[0], weight * g[1], weight * g[2])
     lx, ly, lz = a[3] - g[0], a[4] - g[1], a[5] - g[2]
     store9(body, legs.ROTATION, R)
     store3(body, legs.ORIGIN, q[0], q[1], q[2])
@@ -151,12 +152,12 @@ def wrench_of_body(model, q, v, a, body, W):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def required_wrench(address, own, q, v, a, W, resist):
+def required_wrench(address, own, q, v, a, weight, W, resist):
     """W (6,) = M a + h less what efforts of the legs in work memory do, whose lines are kept there; resist:
     column of the C functions of legs for this number type."""
     head = header_of(address)
     given, _, lines, body, _, _, _ = standing.cut(head, own)
-    wrench_of_body(open_platform(address), q, v, a, body, W)
+    wrench_of_body(open_platform(address), q, v, a, weight, body, W)
     for g in range(head[GROUPS]):
         group = standing.group_of(head, g)
         efforts, line = address_of(tail(given, group[FIRST])), address_of(tail(lines, 6 * group[FIRST]))
@@ -172,7 +173,7 @@ def balanced(address, work, q, v, a, tau, bodies, points, wrenches, out, resist)
         own[i] = 0.0
     for i in range(tau.shape[0]):
         own[i] = tau[i]
-    required_wrench(address, own, q, v, a, out, resist)
+    required_wrench(address, own, q, v, a, 1.0, out, resist)
     if bodies.shape[0] > 0:
         for i in range(6):
             out[i] = -out[i]
@@ -215,7 +216,7 @@ def inverse(head, work, q, v, a, tau):
     found, own = floats_at(tau, 6), standing.own_of(header_of(address), memory)
     for i in range(LEGS):
         own[i] = 0.0
-    required_wrench(address, own, floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), found, RESIST)
+    required_wrench(address, own, floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), 1.0, found, RESIST)
     pivot = leg_forces(address, own, found, found)
     for i in range(6):
         found[i] = select(less(SINGULAR_PIVOT, pivot), found[i], np.nan)
@@ -283,8 +284,21 @@ def bias(head, work, q, v, out):
     still = window(standing.spare_of(header, own), 0, 6)
     for i in range(LEGS):
         own[i], still[i] = 0.0, 0.0
-    required_wrench(address, own, floats_at(q, 7), floats_at(v, 6), still, floats_at(out, 6), RESIST)
+    required_wrench(address, own, floats_at(q, 7), floats_at(v, 6), still, 1.0, floats_at(out, 6), RESIST)
     return 0
+
+
+@kernel
+def terms(address, work, q, v, terms):
+    """Parts (5, 6) of h: velocity, gravity, elastic, damping, external."""
+    header = header_of(address)
+    own = standing.own_of(header, work)
+    still = window(standing.spare_of(header, own), 0, 6)
+    for i in range(LEGS):
+        own[i], still[i] = 0.0, 0.0
+    terms[2:] = 0.0
+    required_wrench(address, own, q, v, still, 0.0, terms[0], RESIST)
+    required_wrench(address, own, q, still, still, 1.0, terms[1], RESIST)
 
 
 @callback(table.mass.signature)
@@ -383,7 +397,7 @@ functions = {
     "inverse_on_lanes": inverse_on_lanes,
     "bias": bias,
     "actuation": actuation,
-    **{name: _observers[name] for name in ("mass", "frames", "jacobian", "jacobian_rate")},
+    **{name: _observers[name] for name in ("mass", "bias_terms", "frames", "jacobian", "jacobian_rate")},
 }
 #: which of these call C functions of the legs
-CALLERS = {"hold": frozenset(("mass",)), "resist": frozenset(("inverse", "bias"))}
+CALLERS = {"hold": frozenset(("mass",)), "resist": frozenset(("inverse", "bias", "bias_terms"))}
