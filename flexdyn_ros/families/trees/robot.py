@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.trees.loads import JointReactions, LooseJoints, TreeLoads
     from flexdyn_ros.families.trees.regressor import TreeRegressor
     from flexdyn_ros.robot.analysis.validity import Tip
+    from flexdyn_ros.robot.interface import RobotInterface
     from flexdyn_ros.robot.parameters import Parameter
 
 _empty = np.empty
@@ -69,14 +70,15 @@ class TreeFunctions(EntryFunctions):
         layers: tuple[type[Layer], ...] = (),
         *,
         loose: bool = False,
+        plain: bool = True,
         bare: RigidTree | None = None,
     ) -> None:
         """changes: values of parameters of the tree without payloads; layers: around the tree, from inside;
-        bare: that tree, if it is there."""
+        plain: by kernels that may hold for these values alone; bare: that tree, if it is there."""
         stations = (name for layer in layers for name in layer.sections(description))
         sections = tuple(dict.fromkeys((*stations, *sections)))
         self.payloads, self.sections, self.changes = payloads, sections, changes
-        self.is_loose, self._kinds_of_layers = loose, layers
+        self.is_loose, self.is_plain, self._kinds_of_layers = loose, plain, layers
         if bare is None:
             tree = build_tree(description, sections, loose=loose)
             ends = [pair for layer in layers for pair in layer.driven_ends(description, tree)]
@@ -346,6 +348,9 @@ class TreeFunctions(EntryFunctions):
         """The robot without payloads that has these values of all `parameters`, whatever they are."""
         bare = self.changed_tree(self.tree, values)
         return Robot(self.like(payloads=(), changes=tuple(values.items()), bare=bare))
+
+    def open_to_parameters(self) -> RobotInterface:
+        return Robot(self.like(plain=False)) if self.layers else super().open_to_parameters()
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         return self._probes.columns(rows) if self.layers else self._regressor.rows(rows)

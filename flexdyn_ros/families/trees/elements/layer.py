@@ -72,7 +72,8 @@ class Elements(Layer):
         #: the robot without its elements
         self.inner = functions.like(layers=functions.made_with)
         Robot(self.inner)
-        self.packed = PackedElements(functions.packed, tree, self.elements, functions.table)
+        within = functions.packed, tree, self.elements, functions.table
+        self.packed = PackedElements(*within, plain=functions.is_plain)
         functions.packed, functions.table = self.packed, self.packed.wrapped
         functions.address = self.packed.address
         if self.driven:

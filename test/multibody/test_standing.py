@@ -1,0 +1,177 @@
+"""Elements that stand on the world enter the recursions by groups; beside one that does not stand there all
+are laws on frames: a damper without damping between two links makes a second formulation of the robot."""
+
+import numpy as np
+import pytest
+from mounted_platforms import with_arm
+
+import flexdyn_ros as fd
+
+SIZE = 17
+
+
+def inertial(rng, mass):
+    a = rng.uniform(-0.3, 0.3, (3, 3))
+    i = mass * (a @ a.T + 0.02 * np.eye(3))
+    places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    inertia = " ".join(f'{name}="{i[place]:.17g}"' for name, place in places.items())
+    origin = row(rng, -0.1, 0.1)
+    return f'<inertial><origin xyz="{origin}"/><mass value="{mass}"/><inertia {inertia}/></inertial>'
+
+
+def row(rng, low, high):
+    return " ".join(f"{x:.17g}" for x in rng.uniform(low, high, 3))
+
+
+def joint(rng, kind, parent, child):
+    limit = (
+        '<limit lower="-1" upper="1" effort="50" velocity="9"/>' if kind in ("revolute", "prismatic") else ""
+    )
+    axis = "" if kind in ("floating", "ball") else f'<axis xyz="{row(rng, 0.1, 1.0)}"/>'
+    ball = (
+        f'<flexdyn reference="{child}_joint"><joint_type>ball</joint_type></flexdyn>'
+        if kind == "ball"
+        else ""
+    )
+    kind = "floating" if ball else kind
+    return ball + (
+        f'<joint name="{child}_joint" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{row(rng, 0.1, 0.4)}" rpy="{row(rng, -1, 1)}"/>{axis}{limit}</joint>'
+    )
+
+
+def tree(seed, kinds, both):
+    """A chain of joints with springs, dampers and cylinders between the world and its links."""
+    rng = np.random.default_rng(seed)
+    links = "".join(f'<link name="link{i}">{inertial(rng, 2.0 + i)}</link>' for i in range(1, len(kinds) + 1))
+    joints = "".join(
+        joint(rng, kind, f"link{i}" if i else "ground", f"link{i + 1}") for i, kind in enumerate(kinds)
+    )
+    far = [f"{x:.17g} {y:.17g} {z:.17g}" for x, y, z in rng.uniform(-1, 1, (5, 3)) + [5.0, -4.0, 3.0]]
+    bodies = "<barrel mass='{m}' com='0.4' inertia='0.3' {b}/><rod mass='1.2' com='-0.3' inertia='0.1' {r}/>"
+    plain, spinning = (
+        bodies.format(m=2, b="", r=""),
+        bodies.format(m=2, b="axis='1 0.2 -0.5' axial_inertia='0.05'", r="axial_inertia='0.02'"),
+    )
+    size = 'minimum_length="0.5" stroke="30"'
+    last = len(kinds)
+    elements = f"""
+      <cylinder name="push" base="world" base_xyz="{far[0]}" end="link{last}" end_xyz="0.1 0.2 -0.1" {size}>
+        <force/>{plain}</cylinder>
+      <cylinder name="turned" base="link1" base_xyz="0.1 0 0.1" end="world" end_xyz="{far[1]}" {size}>
+        <force/>{plain}</cylinder>
+      <cylinder name="spun" base="world" base_xyz="{far[2]}" end="link{last}" end_xyz="0 0.1 0" {size}>
+        <force/>{spinning}</cylinder>
+      <cylinder name="light" base="world" base_xyz="{far[2]}" end="link1" end_xyz="0.2 0.1 0" {size}>
+        <force/></cylinder>
+      <spring name="soft" base="world" base_xyz="{far[3]}" end="link{last}" end_xyz="0 0 0.1" stiffness="90"
+        damping="3" free_length="1"/>
+      <spring name="rope" base="link1" base_xyz="0 0 0.1" end="world" end_xyz="{far[4]}" stiffness="70"
+        damping="2" free_length="2" tension_only="true"/>
+      <damper name="slow" base="world" base_xyz="{far[4]}" end="link{last}" end_xyz="0 0 0" damping="4"/>"""
+    if both:
+        elements += f'<damper name="none" base="link1" base_xyz="3 3 3" end="link{last}" damping="0"/>'
+    parts = f'<link name="ground"/>{links}{joints}<flexdyn>{elements}</flexdyn>'
+    return f'<robot name="standing">{parts}</robot>'
+
+
+CASES = {
+    "chain": ("revolute", "prismatic", "revolute"),
+    "ball": ("revolute", "ball", "prismatic"),
+    "floating": ("floating", "revolute", "prismatic"),
+    "slide": ("prismatic", "floating"),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def pair(request):
+    """The robot by groups, and by laws."""
+    made = [fd.load(tree(3, CASES[request.param], both)) for both in (False, True)]
+    assert [bool(robot.functions.packed.groups) for robot in made] == [True, False]
+    return made
+
+
+def states(robot, seed=1):
+    rng = np.random.default_rng(seed)
+    q = np.array([robot.random(rng) for _ in range(SIZE)])
+    return q, *rng.uniform(-1, 1, (2, SIZE, robot.nv)), rng.uniform(-9, 9, (SIZE, robot.nu))
+
+
+def close(a, b, bound=1e-11):
+    assert np.abs(a - b).max() <= bound * max(np.abs(b).max(), 1.0)
+
+
+def test_dynamics_are_those_of_laws_on_frames(pair):
+    groups, laws = pair
+    q, v, a, tau = states(groups)
+    loads = {groups.frame_names[-1]: np.array([1.0, -2.0, 3.0, 4.0, 5.0, -6.0])}
+    close(groups.inverse_dynamics(q, v, a), laws.inverse_dynamics(q, v, a))
+    close(groups.forward_dynamics(q, v, tau), laws.forward_dynamics(q, v, tau))
+    close(groups.inverse_dynamics(q, v, a, loads), laws.inverse_dynamics(q, v, a, loads))
+    close(groups.forward_dynamics(q, v, tau, loads), laws.forward_dynamics(q, v, tau, loads))
+    for state in range(3):
+        one = q[state], v[state]
+        close(groups.inverse_dynamics(*one, a[state]), laws.inverse_dynamics(*one, a[state]))
+        close(groups.forward_dynamics(*one, tau[state]), laws.forward_dynamics(*one, tau[state]))
+        close(groups.inverse_dynamics(*one, a[state], loads), laws.inverse_dynamics(*one, a[state], loads))
+
+
+def test_derivatives_are_those_of_laws_on_frames(pair):
+    groups, laws = pair
+    q, v, _, tau = states(groups)
+    ours, theirs = groups.linearize(q[0], v[0], tau[0]), laws.linearize(q[0], v[0], tau[0])
+    close(ours.A, theirs.A, 1e-10)
+    close(ours.B, theirs.B, 1e-10)
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "semi_implicit_euler", "rk4"])
+def test_steps_are_those_of_laws_on_frames(pair, method):
+    groups, laws = pair
+    q, v, _, _ = states(groups, 2)
+    ours, theirs = (
+        fd.simulate(robot, 0.05, q0=q[0], v0=v[0], dt=1e-3, method=method) for robot in (groups, laws)
+    )
+    close(ours.q[-1], theirs.q[-1], 1e-9)
+    close(ours.v[-1], theirs.v[-1], 1e-9)
+
+
+def test_parameters_are_those_of_laws_on_frames(pair):
+    groups, laws = pair
+    q, v, a, _ = states(groups)
+    names = [
+        "push/barrel_mass",
+        "turned/rod_inertia",
+        "spun/rod_axial_inertia",
+        "soft/stiffness",
+        "slow/damping",
+    ]
+    values = {p.name: 1.3 * p.value for p in groups.parameters if p.name in names}
+    assert len(values) == len(names)
+    changed = [robot.with_parameters(values).inverse_dynamics(q, v, a) for robot in (groups, laws)]
+    close(*changed)
+    assert np.abs(changed[0] - groups.inverse_dynamics(q, v, a)).max() > 1e-3
+
+
+def test_an_arm_on_six_legs_is_that_of_laws_on_frames():
+    text = with_arm()
+    idle = '<damper name="none" base="platform" base_xyz="3 3 3" end="fore" damping="0"/>'
+    groups, laws = fd.load(text), fd.load(text.replace("<flexdyn>", "<flexdyn>" + idle, 1))
+    assert groups.functions.packed.groups
+    assert not laws.functions.packed.groups
+    q, v, a, tau = states(groups)
+    close(groups.inverse_dynamics(q, v, a), laws.inverse_dynamics(q, v, a))
+    close(groups.forward_dynamics(q, v, tau), laws.forward_dynamics(q, v, tau))
+
+
+def test_parameters_of_legs_enter_derivatives_though_the_legs_are_round():
+    """Moments across a leg are 0; it is taken as one with its mass on its axis, but not by parameters."""
+    robot = fd.load(with_arm())
+    q, v, _, tau = states(robot)
+    name = next(p.name for p in robot.parameters if p.name.endswith("rod_moment_x"))
+    found = robot.forward_dynamics_parameter_derivatives(q[0], v[0], tau[0], parameters=name)[..., 0]
+    step = 1e-4
+    here, near, far = (
+        robot.with_parameters({name: x}).forward_dynamics(q[0], v[0], tau[0]) for x in (0.0, step, 2.0 * step)
+    )
+    assert np.abs(found).max() > 1e-3
+    close(found, (4.0 * near - 3.0 * here - far) / (2.0 * step), 1e-6)
