@@ -120,6 +120,8 @@ def _left_out(node: ast.AST) -> bool:
             return name in SILENT_FUNCTIONS
         case ast.Call():
             return _name(node.func) in SILENT_CALLS
+        case ast.keyword(arg="strict"):  # zip(..., strict=True) asserts
+            return True
         case ast.If(test=test):
             return "TYPE_CHECKING" in ast.dump(test) or "__main__" in ast.dump(test)
     return False

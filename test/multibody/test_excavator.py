@@ -102,6 +102,21 @@ def test_the_cylinder_of_the_bucket_has_the_length_of_the_linkage(excavator, cur
     assert 0.0 < state.stroke[2] < 1.12
 
 
+def test_check_tells_lengths_and_pressures_where_the_loops_are_closed(excavator):
+    q, still = excavator.neutral(), np.zeros(excavator.nv)
+    states, notes = excavator.cylinder_states(q, still), flexdyn_ros.check("excavator").notes
+    tau = dict(zip(excavator.effort_names, excavator.inverse_dynamics(q, still, still), strict=True))
+    for (name, bore, rod), length, stroke in zip(BORES, states.length, states.stroke, strict=True):
+        first, second = (note for note in notes if note.startswith(name))
+        assert f"length {length:.4g} m at zero, the rod is {stroke:.4g} of" in first
+        bore_bar, rod_bar, force = map(float, re.findall(r" (-?[\d.e+]+) (?:bar|N)", second))
+        assert force == pytest.approx(tau[name], rel=1e-3)
+        A_1, A_2 = np.pi / 4.0 * bore**2, np.pi / 4.0 * (bore**2 - rod**2)
+        # to four digits
+        pushed = A_1 * bore_bar * 1e5 - A_2 * rod_bar * 1e5 - (A_1 - A_2) * 101325.0
+        assert pushed == pytest.approx(force, abs=0.06e5 * (A_1 + A_2))
+
+
 def test_cylinders_reach_as_far_as_their_joints(excavator):
     for name, place, lower, upper in (("lift", 0, -0.9, 0.88), ("reach", 1, -1.15, 1.12)):
         for value in (lower, upper):

@@ -90,10 +90,11 @@ def test_assembly_finds_the_nearest_pose_in_the_metric_of_the_mass():
     np.testing.assert_allclose(v, [3.1781955182917, -4.079001132096, 0.6121681413641], atol=2e-12)
 
 
-def test_efforts_of_two_actuators_are_those_of_least_weighted_square():
-    """W14: limits 1 and 1/2 give the weights 1 and 4."""
+@pytest.mark.parametrize("limit", [1.0, 1e8])
+def test_efforts_of_two_actuators_are_those_of_least_weighted_square(limit):
+    """W14: limits 1 and 1/2 give the weights 1 and 4, as any others of that ratio."""
     text = machines.four_bar_urdf(more='<actuation active="crank_joint rocker_joint"/>')
-    for name, effort in (("crank_joint", 1.0), ("rocker_joint", 0.5)):
+    for name, effort in (("crank_joint", limit), ("rocker_joint", 0.5 * limit)):
         at = text.index("<axis", text.index(f'<joint name="{name}"'))
         text = text[:at] + f'<limit effort="{effort}" velocity="9"/>' + text[at:]
     r = flexdyn_ros.load(text)

@@ -1,5 +1,7 @@
 """Elements in two descriptions of one machine, the worked example of a boom on a cylinder, and MuJoCo."""
 
+import re
+
 import mujoco
 import numpy as np
 import pytest
@@ -43,7 +45,8 @@ def arm(kind, axis, tags):
 def alike(one, other, seed=0):
     """That two robots with the same coordinates answer alike."""
     rng = np.random.default_rng(seed)
-    q, v, a, tau = (rng.uniform(-0.6, 0.6, one.nv) for _ in range(4))
+    q, v, a = (rng.uniform(-0.6, 0.6, one.nv) for _ in range(3))
+    tau = rng.uniform(-0.6, 0.6, one.nu)
     assert np.allclose(one.inverse_dynamics(q, v, a), other.inverse_dynamics(q, v, a), rtol=0, atol=1e-11)
     assert np.allclose(
         one.forward_dynamics(q, v, tau), other.forward_dynamics(q, v, tau), rtol=1e-9, atol=1e-9
@@ -120,6 +123,37 @@ def test_masses_of_nothing_change_nothing():
     one, other = (flexdyn_ros.load(BOOM.format(CYLINDER.format(text))) for text in (light, ""))
     q, v, tau = np.array([0.4]), np.array([0.5]), np.array([0.0, 100.0])
     assert one.forward_dynamics(q, v, tau) == pytest.approx(other.forward_dynamics(q, v, tau), rel=1e-12)
+
+
+STATE = np.array([[0.4], [0.5], [0.6]])
+SPINNING = (
+    '<barrel mass="20" com="0.3" inertia="1.5" axial_inertia="0.4" axis="1 0.4 0.1"/>'
+    '<rod mass="10" com="-0.35" inertia="0.8" axial_inertia="0.1"/>'
+)
+CHANGED = {
+    "spring": f'<spring name="c" {PINS} stiffness="70" damping="3" free_length="0.2"/>',
+    "torsion_spring": '<torsion_spring name="c" base="base" end="boom" axis="0 2 0" stiffness="30" damping="2"'
+    ' reference="0.3"/>',
+    "swinging": CYLINDER.format(MASSES),
+    "spinning": CYLINDER.replace("world", "base").format(SPINNING),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+def test_parameters_that_change_are_other_numbers_of_the_description(kind):
+    text = BOOM.format(CHANGED[kind])
+    robot = flexdyn_ros.load(text)
+    names = [name for p in robot.parameters if (name := p.name).startswith("c/")]
+    assert len(names) == {"swinging": 4, "spinning": 6}.get(kind, 2)
+    for name in names:
+        part, _, attribute = name.removeprefix("c/").partition("_")
+        at = text.index(f"<{part}") if attribute else text.index('name="c"')
+        changed = text[:at] + re.sub(
+            rf'\b{attribute or part}="[^"]*"', f'{attribute or part}="7"', text[at:], count=1
+        )
+        other = flexdyn_ros.load(changed)
+        assert other.inverse_dynamics(*STATE) != pytest.approx(robot.inverse_dynamics(*STATE), abs=1e-6)
+        alike(robot.with_parameters({name: 7.0}), other)
 
 
 @pytest.mark.parametrize("seed", range(5))
