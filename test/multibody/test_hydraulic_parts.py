@@ -1,7 +1,9 @@
 """Parts of the cylinder that the specification's acceptance table leaves out: each has a test of its own."""
 
 import pickle
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, DimensionError, StateError, UnknownNameError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
+from flexdyn_ros.multibody.elements.cylinder.kernels import memory
 from flexdyn_ros.multibody.elements.cylinder.parameters import leg_parameters
 
 BAR = 1e5
@@ -95,6 +98,12 @@ def test_a_first_order_spool_lags_by_its_time_constant():
     assert state.spool[0] == pytest.approx(1.0 - np.exp(-1.0), rel=1e-12)
 
 
+def test_bits_of_flags_are_those_of_the_message():
+    text = (Path(__file__).parents[2] / "flexdyn_interfaces/msg/HydraulicState.msg").read_text()
+    bits = {name: int(value) for name, value in re.findall(r"^uint32 (\w+)=(\d+)", text, re.MULTILINE)}
+    assert {name: getattr(memory, name) for name in bits} == bits
+
+
 def test_a_valve_command_beyond_its_range_is_clamped_and_said():
     state = step(h := cylinder(), at_pressures(h, 60 * BAR, 60 * BAR), 0.3, 0.0, 1.5)
     assert state.valve_command[0] == 1.0
@@ -177,9 +186,9 @@ def test_stribeck_friction_has_the_curve_of_the_specification():
 LUGRE = {"model": "lugre", "bristle_stiffness": 1e6, "bristle_damping": 1e3}
 
 
-def test_lugre_friction_is_exact_at_constant_velocity_and_ends_on_the_stribeck_curve():
+@pytest.mark.parametrize("v", [0.3, 0.015])
+def test_lugre_friction_is_exact_at_constant_velocity_and_ends_on_the_stribeck_curve(v):
     h = cylinder(friction=LUGRE)
-    v = 0.3
     level = 250 + 150 * np.exp(-((v / 0.02) ** 2))
     coarse, fine = at_pressures(h, 60 * BAR, 60 * BAR), at_pressures(h, 60 * BAR, 60 * BAR)
     for k in range(5):
@@ -189,7 +198,9 @@ def test_lugre_friction_is_exact_at_constant_velocity_and_ends_on_the_stribeck_c
         z = level / 1e6 * (1.0 - np.exp(-1e6 * v / level * 1e-3 * (k + 1)))
         assert coarse.bristle[0] == pytest.approx(z, rel=1e-12)
         np.testing.assert_allclose(coarse.bristle, fine.bristle, rtol=1e-9)
-    assert coarse.force_friction[0] == pytest.approx(level + 600 * v, rel=1e-2)
+    coarse = step(h, coarse, 0.2, v, 0.0, 1.0)
+    assert coarse.bristle[0] == pytest.approx(level / 1e6, rel=1e-12)
+    assert coarse.force_friction[0] == pytest.approx(level + 600 * v, rel=1e-9)
     resting = step(h, at_pressures(h, 60 * BAR, 60 * BAR), 0.3, 0.0, 0.0)
     assert resting.force_friction[0] == 0.0
 

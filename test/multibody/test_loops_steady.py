@@ -84,10 +84,23 @@ def test_modes_are_those_of_shaft_and_crank(machine):
 
 
 def test_a_locked_shaft_leaves_the_crank(machine):
+    """x'' = f(x, x') of the crank, while an effort at the shaft keeps its speed."""
+    start, turn = np.array([machine.neutral()[1], 0.0]), np.eye(machine.nu)[0]
     q, v = state(machine, machine.neutral()[:2], np.array([SPEED, 0.0]))
     found = machine.modes(np.tile(q, (2, 1)), v=v, lock=("turn",))
     assert found.frequency.shape == (2, 1)
     np.testing.assert_array_equal(found.shape[:, 0], 0.0)
+    tau = machine.inverse_dynamics(q, v, np.zeros(machine.nv))
+
+    def f(x):
+        at = state(machine, [machine.neutral()[0], x[0]], np.array([SPEED, x[1]]))
+        free, driven = (machine.forward_dynamics(*at, u)[:2] for u in (tau, tau + turn))
+        return free[1] - (driven - free)[1] * free[0] / (driven - free)[0]
+
+    h = 1e-4
+    stiffness, damping = ((f(start - dx) - f(start + dx)) / (2.0 * h) for dx in h * np.eye(2))
+    np.testing.assert_allclose(found.frequency, np.sqrt(stiffness) / (2.0 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(found.damping_ratio, 0.5 * damping / np.sqrt(stiffness), rtol=1e-5)
 
 
 def test_a_crank_that_moves_is_not_steady(machine):

@@ -18,6 +18,10 @@ BOOM = """<robot name="boom"><link name="base"/>
 PINS = 'base="world" base_xyz="0.5 0 -0.6" end="boom" end_xyz="1 0 -0.1"'
 CYLINDER = f'<cylinder name="c" {PINS} minimum_length="0.6" stroke="0.8">{{}}</cylinder>'
 MASSES = '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/>'
+ELASTIC = (
+    '<flexdyn reference="lift"><rotor inertia="0.2" gear_ratio="5"/><joint_elasticity stiffness="9e3"'
+    ' damping="40"/></flexdyn><flexdyn>'
+)
 
 
 def link(name, mass=2.0, com="0.1 0.2 -0.1"):
@@ -118,10 +122,12 @@ def test_the_worked_example_of_a_boom_on_a_cylinder():
     assert r.mass == pytest.approx(130.0)
 
 
-def test_masses_of_nothing_change_nothing():
+@pytest.mark.parametrize("joint", ["stiff", "elastic"])
+def test_masses_of_nothing_change_nothing(joint):
     light = MASSES.replace('"20"', '"0"').replace('"10"', '"0"').replace("1.5", "0").replace("0.8", "0")
-    one, other = (flexdyn_ros.load(BOOM.format(CYLINDER.format(text))) for text in (light, ""))
-    q, v, tau = np.array([0.4]), np.array([0.5]), np.array([0.0, 100.0])
+    boom = BOOM if joint == "stiff" else BOOM.replace("<flexdyn>", ELASTIC)
+    one, other = (flexdyn_ros.load(boom.format(CYLINDER.format(text))) for text in (light, ""))
+    q, v, tau = np.array([0.4, 0.3])[: one.nv], np.array([0.5, -0.6])[: one.nv], 100.0 * np.arange(one.nu)
     assert one.forward_dynamics(q, v, tau) == pytest.approx(other.forward_dynamics(q, v, tau), rel=1e-12)
 
 
@@ -132,8 +138,8 @@ SPINNING = (
 )
 CHANGED = {
     "spring": f'<spring name="c" {PINS} stiffness="70" damping="3" free_length="0.2"/>',
-    "torsion_spring": '<torsion_spring name="c" base="base" end="boom" axis="0 2 0" stiffness="30" damping="2"'
-    ' reference="0.3"/>',
+    "torsion_spring": '<torsion_spring name="c" base="base" end="boom" axis="0 2 0" stiffness="30"'
+    ' damping="2" reference="0.3"/>',
     "swinging": CYLINDER.format(MASSES),
     "spinning": CYLINDER.replace("world", "base").format(SPINNING),
 }
