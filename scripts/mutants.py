@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -28,7 +29,9 @@ SYMMETRIC_CALLS = {
     "sum2",
 }
 TYPES = {"dict", "tuple", "Callable", "Mapping", "Generator", "Literal", "NamedTuple"}
-TOLERANCE = 1e-5  # a tenth more of a tolerance is no mistake
+# a tenth more of a tolerance is no mistake, nor a round more of an iteration
+TOLERANCE = 1e-5
+ROUNDS = re.compile(r"(ROUNDS|ITERATIONS|HALVINGS|ATTEMPTS)$")
 SILENT_FUNCTIONS = {"__repr__", "__str__", "__dir__", "_repr_html_", "__init_subclass__"}
 
 
@@ -127,6 +130,24 @@ def _left_out(node: ast.AST) -> bool:
     return False
 
 
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """What may be changed within a node."""
+    if isinstance(node, ast.Raise):  # the text of an error is no behaviour
+        return
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        pairs = [(node.targets[0], node.value)]
+        if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(node.targets[0].elts, node.value.elts))
+        for target, value in pairs:
+            yield target
+            if not ROUNDS.search(_name(target)):
+                yield value
+        return
+    for name, value in ast.iter_fields(node):
+        if name not in ("annotation", "returns", "decorator_list", "type_params"):
+            yield from (x for x in (value if isinstance(value, list) else [value]) if isinstance(x, ast.AST))
+
+
 def mutants_of(file: str, source: bytes) -> list[Mutant]:
     """Every mutant of a module, in the order of its text."""
     starts = [0]
@@ -151,12 +172,8 @@ def mutants_of(file: str, source: bytes) -> list[Mutant]:
             add(node, ast.unparse(changed), first)
         for expression, text in _expressions(node):
             add(expression, text, first)
-        if not isinstance(node, ast.Raise):  # the text of an error is no behaviour
-            for name, value in ast.iter_fields(node):
-                if name not in ("annotation", "returns", "decorator_list", "type_params"):
-                    for child in value if isinstance(value, list) else [value]:
-                        if isinstance(child, ast.AST):
-                            visit(child, first)
+        for child in _children(node):
+            visit(child, first)
 
     visit(ast.parse(source), 1)
     return found
