@@ -63,7 +63,7 @@ def factor_of(unit: str, what: str, units: Mapping[str, float] = UNITS) -> float
 
 
 #: what is kept of the cylinders
-_OF_LEGS = ("pressure_bore", "pressure_rod", "stroke")
+OF_LEGS = ("pressure_bore", "pressure_rod", "stroke")
 
 
 def columns_of(trajectory: Trajectory) -> dict[str, np.ndarray]:
@@ -76,7 +76,7 @@ def columns_of(trajectory: Trajectory) -> dict[str, np.ndarray]:
     columns = {key: trajectory[key] for key in wanted}
     if trajectory.hydraulics is not None:
         for leg in trajectory.cylinder_names:
-            columns |= {key: trajectory[key] for part in _OF_LEGS for key in (f"{leg}.{part}",)}
+            columns |= {key: trajectory[key] for part in OF_LEGS for key in (f"{leg}.{part}",)}
             columns[f"{leg}.valve_command"] = _led_to(trajectory[f"{leg}.valve_command"])
             del columns[f"{leg}.effort"]
     return columns

@@ -1,4 +1,4 @@
-"""Columns of recordings: states, joint states, IMUs, deflections, chosen by the types of their messages."""
+"""Columns of recordings: states, joint states, IMUs, deflections, cylinders, chosen by the types of their messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ import numpy as np
 
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import FlexdynWarning, StateError
-from flexdyn_ros.identification.files.columns import Table, columns_of
-from flexdyn_ros.simulation.recordings.cdr import DEFLECTIONS, JOINT_STATES, STATE, Layout, types
+from flexdyn_ros.identification.files.columns import OF_LEGS, Table, columns_of
+from flexdyn_ros.simulation.recordings.cdr import (
+    DEFLECTIONS,
+    HYDRAULICS,
+    JOINT_STATES,
+    STATE,
+    Layout,
+    types,
+)
 from flexdyn_ros.simulation.recordings.playback import choice_of_parts, effort_delay
 from flexdyn_ros.simulation.recordings.reading import Message, Recording
 from flexdyn_ros.simulation.recordings.topics import RUN_NOTE, joint_layout
@@ -22,6 +29,7 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 
 IMU = "sensor_msgs/msg/Imu"
 _PARTS = {"position": "", "velocity": ".velocity", "effort": ".effort"}
+_OPENING = ".valve_command"
 #: a message, whose class is made when its type is known
 Decoded = Any
 #: bytes that are gone through to decode one of a message, one by one
@@ -50,9 +58,10 @@ class _Samples(NamedTuple):
 
 def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) -> Table:
     """Columns of a recording, at the times of its states, else of its joint states; others by lines between
-    samples. Messages of `DynamicsState`, `JointState`, `Imu` (columns TOPIC.angular_velocity.x, ...) and
-    `LinkDeflections` (columns LINK@STATION.strain) are read, whatever their topics are called. Joint states
-    beside states of the same namespace are those of the same robot, and are left out. Efforts that the node
+    samples. Messages of `DynamicsState`, `JointState`, `Imu` (columns TOPIC.angular_velocity.x, ...),
+    `LinkDeflections` (columns LINK@STATION.strain) and `HydraulicState` (pressures, strokes, openings that
+    were held from each sample on) are read, whatever their topics are called. Joint and leg
+    states beside states of the same namespace are those of the same robot, and are left out. Efforts that the node
     `simulator` recorded are means over the step that ended at their stamp: they are moved to its middle.
 
     Raises
@@ -63,7 +72,7 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
         If a topic that was chosen is not there.
     """
     found = Recording(path, most_bytes)
-    read = {JOINT_STATES: _Joints, IMU: _Imu, DEFLECTIONS: _Deflections}
+    read = {JOINT_STATES: _Joints, IMU: _Imu, DEFLECTIONS: _Deflections, HYDRAULICS: _Cylinders}
     gathered: dict[str, Any] = {}
     late = 0.0
     for record in found.read(lambda topic, kind: kind in read and (not topics or topic in topics)):
@@ -76,9 +85,10 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
     found.check(topics, STATE, *read)
     states = [key for key, kind in found.topics.items() if kind == STATE and (not topics or key in topics)]
     if not topics:
-        own = {f"{key.rpartition('/')[0].rpartition('/')[0]}/joint_states" for key in states}
+        above = [key.rpartition("/")[0].rpartition("/")[0] for key in states]
+        own = {f"{namespace}/{name}" for namespace in above for name in ("joint_states", "leg_states")}
         gathered = {key: one for key, one in gathered.items() if key not in own}
-    samples = {key: _last_part(path, key, one.samples()) for key, one in gathered.items()}
+    samples = {key: one.placed(_last_part(path, key, one.samples())) for key, one in gathered.items()}
     if states:
         trajectory = Trajectory.load(path, most_bytes=most_bytes, topics=states)
         _check_owners(path, {states[0]: columns_of(trajectory)}, samples)
@@ -86,12 +96,12 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
         for name in columns if late else ():
             if name.endswith(".effort"):
                 columns[name] = np.interp(trajectory.t + late, trajectory.t, columns[name])
-        return _merged(trajectory.t, trajectory.t, columns, samples, trajectory.held)
+        return _without_repeats(_merged(trajectory.t, trajectory.t, columns, samples, trajectory.held))
     _check_owners(path, {}, samples)
     base = _base(found, samples)
     longest = max(base.columns.values(), key=lambda column: len(column.rows))
     stamps = np.sort(base.stamps[longest.rows]) / 1e9
-    return _merged(stamps - stamps[0], stamps, {}, samples, None)
+    return _without_repeats(_merged(stamps - stamps[0], stamps, {}, samples, None))
 
 
 def _check_owners(
@@ -114,7 +124,7 @@ def _base(found: Recording, samples: Mapping[str, _Samples]) -> _Samples:
     filled = [topic for topic, one in samples.items() if one.columns]
     chosen = [topic for topic in filled if found.topics[topic] == JOINT_STATES] or filled
     if not chosen:
-        kinds = ", ".join((STATE, JOINT_STATES, IMU, DEFLECTIONS))
+        kinds = ", ".join((STATE, JOINT_STATES, IMU, DEFLECTIONS, HYDRAULICS))
         raise StateError(
             f"{found.path} holds no topic of a type that is read ({kinds}); it has " + found.listed()
         )
@@ -152,6 +162,18 @@ def _merged(
             same = np.array_equal(own, stamps)
             merged[name] = values if same else np.interp(stamps, own, values, left=np.nan, right=np.nan)
     return Table(t, merged, held)
+
+
+def _without_repeats(table: Table) -> Table:
+    """Without samples that say again what the sample before them said at the same time, as the simulator does
+    at the end of `~/step`."""
+    t = table.t
+    assert t is not None
+    is_again = np.diff(t, prepend=-np.inf) == 0.0
+    for values in table.columns.values():
+        is_again[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    columns = {name: values[~is_again] for name, values in table.columns.items()} if is_again.any() else None
+    return table if columns is None else table._replace(t=t[~is_again], columns=columns)
 
 
 # ---- messages of one topic ----
@@ -192,6 +214,10 @@ class _Topic:
             for name, (rows, values) in self._columns.items()
         }
         return _Samples(stamps, columns, (np.flatnonzero(np.diff(stamps) < 0) + 1).tolist())
+
+    def placed(self, samples: _Samples) -> _Samples:
+        """Samples of one part with the values that a measurement has at their times."""
+        return samples
 
     def _begin(self, message: Decoded, log_time: int) -> int:
         """The number of a message."""
@@ -235,6 +261,27 @@ class _Deflections(_Topic):
         for link in message.links:
             for station, value in zip(link.stations, link.strains, strict=False):
                 yield f"{link.link}@{station:g}.strain", float(value)
+
+
+class _Cylinders(_Topic):
+    """Pressures, strokes and openings by cylinder."""
+
+    kind = HYDRAULICS
+
+    def placed(self, samples: _Samples) -> _Samples:
+        """With the openings that were held from each sample on: a message has those that led to it."""
+        columns = dict(samples.columns)
+        for name, (rows, values) in columns.items():
+            if name.endswith(_OPENING):
+                own = samples.stamps[rows]
+                later = np.searchsorted(own, own, side="right")
+                columns[name] = _Column(rows, values[np.minimum(later, own.size - 1)])
+        return samples._replace(columns=columns)
+
+    def _numbers(self, message: Decoded) -> Iterator[tuple[str, float]]:
+        for part in (*OF_LEGS, _OPENING.removeprefix(".")):
+            for name, value in zip(message.names, getattr(message, part), strict=False):
+                yield f"{name}.{part}", float(value)
 
 
 class _Same(NamedTuple):

@@ -21,7 +21,7 @@ from flexdyn_ros.numerics.algebra.placement import quaternion_of
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles
-from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, station_numbers
+from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, HYDRAULIC_PARTS, station_numbers
 
 # ---- time ----
 
@@ -32,12 +32,6 @@ def time_message(nanoseconds: int) -> Time:
 
 
 # ---- geometry ----
-
-
-#: fields of the message that are fields of the state as well, in their order
-_HYDRAULIC_FIELDS = [
-    name for name, kind in HydraulicState.get_fields_and_field_types().items() if kind == "sequence<double>"
-]
 
 
 def vector_message(x: Sequence[float] | np.ndarray) -> Vector3:
@@ -116,7 +110,7 @@ def dynamics_state(robot: Robot, stamp: Time, arrays: Mapping[str, np.ndarray]) 
 def fill_hydraulic_state(message: HydraulicState, cylinders: Cylinders) -> None:
     """Write the present state into a HydraulicState message, all but header and names."""
     columns = cylinders.rows.T
-    for i, name in enumerate(_HYDRAULIC_FIELDS):
+    for i, name in enumerate(HYDRAULIC_PARTS):
         setattr(message, name, doubles(columns[i]))
     message.flags = array("I", (int(x) for x in cylinders["flags"]))
 

@@ -20,6 +20,7 @@ from flexdyn_ros.simulation.recordings.cdr import (
     DEFLECTIONS,
     ELEMENT_STATES,
     ENERGY,
+    HYDRAULICS,
     JOINT_STATES,
     ODOMETRY,
     STATE,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.simulation.samples import Samples
 
 STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
-ELEMENT_TOPIC = "/simulator/element_states"
+ELEMENT_TOPIC, HYDRAULIC_TOPIC = "/simulator/element_states", "/simulator/hydraulic_state"
 #: names of the metadata records: of the robot, of how the run ended
 ROBOT_NOTE, RUN_NOTE = "flexdyn_robot", "flexdyn_run"
 JOINT_PARTS = ("position", "velocity", "effort")
@@ -41,6 +42,11 @@ ENERGY_PARTS = ("kinetic", "gravity", "elastic", "total", "work", "dissipated")
 DEFLECTION_PARTS = (
     ("displacement", "displacements", 3), ("rotation", "rotations", 3), ("curvature", "curvatures", 3),
     ("strain", "strains", 1), ("moment", "moments", 3), ("axial_force", "axial_forces", 1),
+)  # fmt: skip
+#: fields of HydraulicState that have a number for each cylinder, before its flags
+HYDRAULIC_PARTS = (
+    "force", "force_hydraulic", "force_friction", "force_stop", "pressure_bore", "pressure_rod", "flow_bore",
+    "flow_rod", "spool", "valve_command", "stroke",
 )  # fmt: skip
 #: samples whose messages are made at once
 BLOCK = 2000
@@ -65,7 +71,8 @@ def record_trajectory(
     """Write a trajectory as an MCAP recording that rosbag2 and Foxglove open.
 
     Topics: `/simulator/state` and `/simulator/energy` at every sample, `/simulator/element_states` of robots
-    that have such states and, if the trajectory has its robot,
+    that have such states, `/simulator/hydraulic_state` where `hydraulics` were recorded and, if the
+    trajectory has its robot,
     `/joint_states` of the expanded robot at every sample, `/odom` of a base that moves, `/deflections`,
     `/robot_description` and `/expanded/robot_description`. Stamps are the times of the trajectory, to the
     nanosecond; accelerations are differences of the velocities.
@@ -170,6 +177,14 @@ def element_layout(robot: str, names: Sequence[str]) -> Layout:
     return Layout().header("world").text(robot).texts(names).doubles("values", len(names))
 
 
+def hydraulic_layout(names: Sequence[str]) -> Layout:
+    """Layout of HydraulicState messages of cylinders; slots HYDRAULIC_PARTS and flags."""
+    layout = Layout().header("").texts(names)
+    for part in HYDRAULIC_PARTS:
+        layout.doubles(part, len(names))
+    return layout.doubles("flags", len(names), kind="<u4")
+
+
 def robot_deflection_layout(robot: Robot, found: Mapping[str, Any], frame: str = "world") -> Layout:
     """`deflection_layout` of what `robot.deflections` answered."""
     frames = bending_frames(robot.description)
@@ -204,6 +219,11 @@ def _streams(bag: Bag, t: Samples, chosen: slice, deflection_rate: float) -> Ite
     if t.state_names:
         rows = element_layout(t.robot_name, t.state_names).messages(stamps, {"values": t.states[chosen]})
         yield _Stream(bag.channel(ELEMENT_TOPIC, ELEMENT_STATES), stamps, rows)
+    if t.hydraulics is not None:
+        state = t.hydraulics._asdict()
+        numbers = {part: state[part][chosen] for part in (*HYDRAULIC_PARTS, "flags")}
+        rows = hydraulic_layout(t.cylinder_names).messages(stamps, numbers)
+        yield _Stream(bag.channel(HYDRAULIC_TOPIC, HYDRAULICS), stamps, rows)
     if t.energy is not None:
         parts = [*t.energy, t.energy.total, t.work, t.dissipated]
         values = np.stack([part[chosen] for part in parts], axis=-1)
