@@ -77,6 +77,9 @@ class ElementMemory(ABC):
         forces, and their slopes; see `Robot.linearize`."""
         raise UnsupportedError("elements of this kind have no valves that commands could open")
 
+    def act_at_once(self, memory: np.ndarray) -> None:
+        """Let efforts act without delay from now on, as those do that were measured behind it; states stay."""
+
     @abstractmethod
     def fresh(self) -> np.ndarray:
         """Memory (n,) of a new simulation, with states at rest."""
@@ -173,6 +176,10 @@ class Lag(ElementMemory):
     def fresh(self) -> np.ndarray:
         """See `ElementMemory`; T, least and largest commands, forces."""
         return np.concatenate([self.time_constant, self._least, self.largest, 0.0 * self.time_constant])
+
+    def act_at_once(self, memory: np.ndarray) -> None:
+        """See `ElementMemory`."""
+        memory[: self.time_constant.size] = 0.0
 
     def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
         """See `ElementMemory`; efforts beyond what the supply reaches are clipped."""

@@ -35,43 +35,50 @@ COMMAND = ".valve_command"
 SHOWN = ("pressure_bore", "pressure_rod", "stroke", "force")
 #: share of the largest pivot below which a coordinate follows others
 INDEPENDENT = 1e-6
-#: the method by which cylinders and platform move in turn
-METHOD = "staggered"
 
 
 def has_valves(robot: Robot, columns: Iterable[str]) -> bool:
     """Whether openings of a robot's valves are among the columns."""
-    names = {f"{leg}{COMMAND}" for leg in robot.effort_names}
-    return robot.hydraulics is not None and not names.isdisjoint(columns)
+    names = () if robot.hydraulics is None else robot.hydraulics.names
+    return not {f"{name}{COMMAND}" for name in names}.isdisjoint(columns)
 
 
 @dataclass(frozen=True, eq=False)
 class Valves(Inputs):
-    """Openings (n, 6), each held until the next sample; pressures are in balance with the load at the
-    start."""
+    """Openings of cylinders, each held until the next sample, among the efforts (n, nu) of what else is
+    driven; pressures are in balance with the load at the start."""
 
-    openings: np.ndarray
+    columns: tuple[str, ...]
+    values: np.ndarray
     shown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Valves:
-        openings, _ = input_columns(measurement, robot.effort_names, COMMAND)
-        return cls(openings, tuple(f"{leg}.{part}" for part in SHOWN for leg in robot.effort_names))
+        cylinders = robot.hydraulics.names
+        values, _ = input_columns(measurement, robot.effort_names, ".effort")
+        if measurement.held is False:
+            # on lines between samples: their means
+            values[:-1] = 0.5 * (values[:-1] + values[1:])
+        places = [robot.effort_names.index(name) for name in cylinders]
+        values[:, places], _ = input_columns(measurement, cylinders, COMMAND)
+        columns = tuple(
+            f"{name}{COMMAND if name in cylinders else '.effort'}" for name in robot.effort_names
+        )
+        return cls(columns, values, tuple(f"{name}.{part}" for part in SHOWN for name in cylinders))
 
     def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
-        names = tuple(f"{leg}{COMMAND}" for leg in stepper.robot.effort_names)
-        openings = as_made(self.openings, names, sensors, step)
-        return _ValveDriver(stepper, FusedHydraulics(stepper, "valve"), openings)
+        made = as_made(self.values, self.columns, sensors, step)
+        return _ValveDriver(stepper, FusedHydraulics(stepper, "valve"), made)
 
 
 @dataclass(frozen=True, eq=False)
 class _ValveDriver(Driver):
     stepper: Stepper
     hydraulics: FusedHydraulics
-    openings: np.ndarray
+    values: np.ndarray
 
     def advance(self, sample: int, steps: int) -> int:
-        self.hydraulics.command(self.openings[sample])
+        self.stepper.tau[:] = self.values[sample]
         return self.stepper.advance(steps)
 
     def observed(self) -> np.ndarray:
@@ -153,6 +160,12 @@ class Experiment:
         columns = uniform.columns
         measured = np.column_stack([columns.get(c.name, np.full(len(uniform), np.nan)) for c in channels])
         given = inputs_of(robot, uniform, inputs, steps)
+        for c in channels:
+            if c.kind == "actuator" and c.name in columns and c.name not in given.shown:
+                raise StateError(
+                    f"{measurement.name}: {c.name} is not predicted from {inputs} alone, expected columns "
+                    f"as {c.name.rpartition('.')[0]}{COMMAND}, or `outputs` without it"
+                )
         rates = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
         pose = first_pose(robot, uniform) if robot.functions.free_twists else None
         seen = [_key(c) for c in channels if c.place >= 0 and c.name in columns]
@@ -279,8 +292,9 @@ def fixed_method(robot: Robot, measurement: Measurement, step: float, method: st
     """The method that all simulations of a fit take: what "auto" means for the robot at the start."""
     if robot.motion is None:
         raise DimensionError(f"{robot.name} has no compiled steps: fit_output cannot simulate it")
-    if method == "auto" and has_valves(robot, measurement.columns):
-        return METHOD
+    if method == "auto" and has_valves(robot, measurement.columns) and robot.motion.memory is not None:
+        # that by which cylinders and robot move in turn
+        return robot.motion.memory.method
     return Stepper(robot, step, method).method
 
 

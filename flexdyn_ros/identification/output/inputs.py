@@ -90,10 +90,12 @@ def as_made(
 @dataclass(frozen=True, eq=False)
 class Efforts(Inputs):
     """Efforts tau (n, nu), each held until the next sample, or on lines between samples; areas (nu,) of
-    actuators that show pressures."""
+    actuators that show pressures. They are commands of actuators that lag, or act at once: those of simulated
+    runs do, which have the states of such actuators beside them."""
 
     tau: np.ndarray
     held: bool = True
+    act: bool = False
     areas: np.ndarray | None = None
     shown: tuple[str, ...] = ()
 
@@ -103,17 +105,21 @@ class Efforts(Inputs):
         tau -= input_columns(measurement, robot.effort_names, KNOWN)[0]
         areas = robot.pressure_areas
         shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
-        return cls(tau, measurement.held is not False, areas, shown)
+        act = any(state.name in measurement.columns for state in robot.element_states)
+        return cls(tau, measurement.held is not False, act, areas, shown)
 
     def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
         names = tuple(f"{name}.effort" for name in stepper.robot.effort_names)
         # of areas that are fitted, those of this robot
         areas = None if self.areas is None else stepper.robot.pressure_areas
         made = as_made(self.tau, names, sensors, step)
+        memory = None if stepper.robot.motion is None else stepper.robot.motion.memory
+        if self.act and memory is not None:
+            memory.act_at_once(stepper.actuators)
         if not self.held:
             stepper.tau[:] = made[0]
         kind = _HeldEfforts if self.held else _EffortsOnLines
-        return kind(stepper, made, areas)
+        return kind(stepper, made, areas, self.act)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +129,7 @@ class _EffortDriver(Driver):
     stepper: Stepper
     tau: np.ndarray
     areas: np.ndarray | None
+    act: bool
 
     def observed(self) -> np.ndarray:
         if self.areas is None:
@@ -131,8 +138,9 @@ class _EffortDriver(Driver):
 
     def _forces(self) -> np.ndarray:
         """Of the actuators: commands, where they do not lag."""
-        nu = self.stepper.robot.nu
-        return self.stepper.actuators[-nu:].copy() if self.stepper.actuators.size else self.stepper.tau.copy()
+        stepper = self.stepper
+        lag = stepper.actuators.size and not self.act
+        return stepper.actuators[-stepper.robot.nu :].copy() if lag else stepper.tau.copy()
 
 
 class _HeldEfforts(_EffortDriver):
