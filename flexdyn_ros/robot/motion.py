@@ -77,8 +77,9 @@ class ElementMemory(ABC):
         forces, and their slopes; see `Robot.linearize`."""
         raise UnsupportedError("elements of this kind have no valves that commands could open")
 
+    @abstractmethod
     def act_at_once(self, memory: np.ndarray) -> None:
-        """Let efforts act without delay from now on, as those do that were measured behind it; states stay."""
+        """Let efforts act without delay from now on, as those that were measured behind it; states stay."""
 
     @abstractmethod
     def fresh(self) -> np.ndarray:

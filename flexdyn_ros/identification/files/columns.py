@@ -67,8 +67,8 @@ OF_LEGS = ("pressure_bore", "pressure_rod", "stroke")
 
 
 def columns_of(trajectory: Trajectory) -> dict[str, np.ndarray]:
-    """Positions, velocities, efforts and states of elements; of cylinders pressures, strokes, and the openings
-    that were held from each sample on."""
+    """Positions, velocities, efforts and states of elements; of cylinders pressures, strokes, and the
+    openings that were held from each sample on."""
     wanted = (
         *trajectory.q_names, *(f"{key}.velocity" for key in trajectory.v_names),
         *(f"{key}.effort" for key in trajectory.effort_names), *trajectory.state_names,

@@ -1,4 +1,4 @@
-"""Columns of recordings: states, joint states, IMUs, deflections, cylinders, chosen by the types of their messages."""
+"""Columns of recordings by the types of their messages: states, joint states, IMUs, deflections, cylinders."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
     samples. Messages of `DynamicsState`, `JointState`, `Imu` (columns TOPIC.angular_velocity.x, ...),
     `LinkDeflections` (columns LINK@STATION.strain) and `HydraulicState` (pressures, strokes, openings that
     were held from each sample on) are read, whatever their topics are called. Joint and leg
-    states beside states of the same namespace are those of the same robot, and are left out. Efforts that the node
-    `simulator` recorded are means over the step that ended at their stamp: they are moved to its middle.
+    states beside states of the same namespace are those of the same robot, and are left out. Efforts that
+    the node `simulator` recorded are means over the step that ended at their stamp: they are moved to its
+    middle.
 
     Raises
     ------

@@ -61,9 +61,7 @@ class Valves(Inputs):
             values[:-1] = 0.5 * (values[:-1] + values[1:])
         places = [robot.effort_names.index(name) for name in cylinders]
         values[:, places], _ = input_columns(measurement, cylinders, COMMAND)
-        columns = tuple(
-            f"{name}{COMMAND if name in cylinders else '.effort'}" for name in robot.effort_names
-        )
+        columns = tuple(f"{name}{COMMAND if name in cylinders else '.effort'}" for name in robot.effort_names)
         return cls(columns, values, tuple(f"{name}.{part}" for part in SHOWN for name in cylinders))
 
     def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:

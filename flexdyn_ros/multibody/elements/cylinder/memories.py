@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import LEAKS, Hydraulics, oil_settings
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import STATE
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import DIRECT, MODE, STATE
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
     SUPPLY_PARAMETER_COUNT,
     SUPPLY_STATE,
@@ -57,6 +57,10 @@ class CylinderMemory(ElementMemory):
 
     hydraulics: Hydraulics
     places: np.ndarray
+
+    def act_at_once(self, memory: np.ndarray) -> None:
+        """See `ElementMemory`: efforts are forces on the rods, the oil is out of use."""
+        memory[MODE] = DIRECT
 
     @abstractmethod
     def rows(self, memory: np.ndarray) -> np.ndarray:
