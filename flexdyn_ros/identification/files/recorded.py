@@ -1,4 +1,4 @@
-"""Columns of recordings by the types of their messages: states, joint states, IMUs, deflections, cylinders."""
+"""Columns of recordings by types of messages: states, joint states, IMUs, deflections, cylinders."""
 
 from __future__ import annotations
 
