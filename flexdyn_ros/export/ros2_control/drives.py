@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import ConvergenceError, UnsupportedError
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.robot.analysis.allocation import DRIVEN_KINDS
 from flexdyn_ros.robot.verbs import Robot
@@ -72,7 +72,7 @@ def drives_of(robot: Robot, oil: Oil | None) -> list[Drive]:
     Raises
     ------
     UnsupportedError
-        If nothing drives the robot, something else does, or links bend in loops.
+        If nothing drives the robot.
     """
     valves = {} if oil is None else {int(u): i for i, u in enumerate(oil.places)}
     # pressures and what bends are at rest in one position
@@ -128,13 +128,19 @@ class Start(NamedTuple):
 
 
 def start_of(robot: Robot, drives: list[Drive]) -> Start:
-    """The neutral position within limits; with cylinders and legs what yields is at rest there."""
+    """The neutral position within limits; with cylinders, legs or loops what yields is at rest there.
+
+    Raises
+    ------
+    UnsupportedError, ConvergenceError
+        If links bend in loops that cylinders drive; if there is no such rest.
+    """
     home, rows = robot.neutral(), _yielding(robot)
     for d in drives:
         if d.q >= 0:
             home[d.q] = min(max(home[d.q], d.lower), d.upper)
-    if rows and all(d.q < 0 for d in drives):
-        home, rows = _at_rest(robot, home), []
+    if all(d.q < 0 for d in drives):
+        home, rows = _at_rest(robot, home) if rows else home, []
     return Start(home, rows, _compliance(robot, home, [v for _, v in rows]))
 
 
@@ -142,18 +148,21 @@ def _at_rest(robot: Robot, home: np.ndarray) -> np.ndarray:
     """The position where what bends or stands on wheels is at rest, and drives are where they are at home."""
     if robot.functions.is_constrained and robot.functions.lines:
         raise UnsupportedError(
-            f"target ros2_control of robot {robot.name!r}: its links bend in loops that cylinders drive; "
-            "expected rigid links"
+            f"target ros2_control of robot {robot.name!r}: its links bend, or its base is on wheels, in "
+            "loops that cylinders drive; expected rigid links"
         )
     # nothing supports a base without wheels
-    base = [c.name for c in robot.coordinates if c.kind == "base" and not robot.functions.contacts]
+    base = [] if robot.functions.contacts else [c.name for c in robot.coordinates if c.kind == "base"]
     return np.asarray(robot.static_equilibrium(home, hold=(*robot.actuators, *base)).q)
 
 
 def _yielding(robot: Robot) -> list[tuple[int, int]]:
+    """Places in q and v of what yields to the weight; where coordinates are tied together, a base that
+    nothing supports is not among it."""
+    falls = _is_closed(robot) and not robot.functions.contacts
     return [
         (c.q_index, c.v_index) for c in robot.coordinates
-        if c.kind not in DRIVEN_KINDS
+        if c.kind not in DRIVEN_KINDS and not (falls and c.kind == "base")
         and c.q_index >= 0 and not c.prescribed and c.name not in robot.actuators
     ]  # fmt: skip
 
@@ -192,7 +201,13 @@ def _least_inertia(robot: Robot, home: np.ndarray) -> np.ndarray:
     """1 / (B' M^-1 B)_ii (nu,), of what loops leave, the least of poses within the limits."""
     rng = np.random.default_rng(0)
     most = np.zeros(robot.nu)
-    for q in (home, *(robot.random(rng) for _ in range(_POSES))):
+    q = home
+    for _ in range(_POSES + 1):
         B = robot.actuation_matrix(q)
         most = np.maximum(most, np.einsum("ij,ij->j", B, robot.functions.inverse_inertia(q) @ B))
+        try:
+            q = robot.random(rng)
+        except ConvergenceError:
+            # loops that close in few poses
+            break
     return np.asarray(1.0 / np.maximum(most, _HELD * most.max()))

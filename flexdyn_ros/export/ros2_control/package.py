@@ -80,8 +80,10 @@ def ros2_control(
     Raises
     ------
     UnsupportedError
-        For a robot that nothing drives, or tendons or chambers, or whose links bend in loops; with cylinders,
+        For a robot that nothing drives, or whose links bend in loops that cylinders drive; with cylinders,
         for one without oil.
+    ConvergenceError
+        If links that bend, or wheels, find no rest where the description has the robot.
     ExportError
 
     Source: docs/how-to/ros2_control.md.

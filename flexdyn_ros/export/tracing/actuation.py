@@ -10,8 +10,14 @@ from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.export.tracing.calling import called, exerted, measured
 from flexdyn_ros.export.tracing.closed_loops import nearest_efforts
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
-from flexdyn_ros.numerics.tracing.graph import Graph
+from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.tracing.graph import Graph, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
+from flexdyn_ros.robot.analysis.allocation import chosen_actuators, free_coordinates
+from flexdyn_ros.robot.verbs import Robot
+
+#: what adds to the diagonal of C' C, of its trace, so that it has an inverse; rounds of corrections
+_SMALL, _ROUNDS = 1e-13, 3
 
 
 def actuator_motion(equations: Equations) -> Function:
@@ -53,6 +59,30 @@ def holding_efforts(equations: Equations) -> Function:
         tau = equations.inverse(memory, q_room, still, still)
         if robot.functions.is_constrained or robot.nu != robot.nv:
             B = np.stack([exerted(robot, memory, q, unit) for unit in np.eye(robot.nu)], axis=1)
-            dynamics = equations.closed(memory, q_room, still)
-            tau, _ = nearest_efforts(robot, dynamics, B, tau[: robot.nv])
+            if robot.functions.is_constrained:
+                dynamics = equations.closed(memory, q_room, still)
+                tau, _ = nearest_efforts(robot, dynamics, B, tau[: robot.nv])
+            else:
+                tau = balancing_efforts(robot, B, tau[: robot.nv])
     return function_of("holding_efforts", graph, (("q", robot.nq), *p), {"tau": tau})
+
+
+def balancing_efforts(robot: Robot, B: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Efforts (nu,) of an open tree that meet b (nv,) in its joints, or nearest to it.
+
+    They see no deflections of links, whose forces are in the rows of modes: fed back they would drive these.
+    """
+    chosen, free = chosen_actuators(robot, "all"), free_coordinates(robot)
+    joints = np.setdiff1d(np.arange(robot.nv), free)
+    C, left, x = B[np.ix_(joints, chosen)], b[joints], objects([0.0] * len(chosen))
+    G = C.T @ C
+    G = G + np.eye(len(G)) * (_SMALL * np.trace(G))
+    cholesky(G, len(G))
+    for _ in range(_ROUNDS):
+        change = C.T @ left
+        cholesky_solve(G, len(G), change)
+        x, left = x + change, left - C @ change
+    tau = objects([0.0] * robot.nu)
+    tau[chosen] = x
+    tau[free] = tau[free] + (b - B[:, chosen] @ x)[free]
+    return tau

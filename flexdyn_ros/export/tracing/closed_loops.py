@@ -27,7 +27,7 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.linalg import ROUNDING, cholesky, cholesky_solve
 from flexdyn_ros.numerics.numbers.functions import both, less, select
 from flexdyn_ros.numerics.tracing.graph import objects
-from flexdyn_ros.robot.analysis.allocation import DRIVEN_KINDS, POSSIBLE, chosen_actuators, effort_weights
+from flexdyn_ros.robot.analysis.allocation import POSSIBLE, chosen_actuators, effort_weights, free_coordinates
 from flexdyn_ros.robot.verbs import Robot
 
 #: rounds of the iteration of least norm of efforts, and its mu relative to the mean of the diagonal
@@ -213,7 +213,7 @@ def nearest_efforts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Efforts (nu,) that leave of b (nv,) the least forces f in the metric of M^-1, and K f (nv,)."""
     nv, chosen = robot.nv, chosen_actuators(robot, "all")
-    free = np.flatnonzero([c.kind not in DRIVEN_KINDS for c in robot.coordinates])
+    free = free_coordinates(robot)
     limits = np.array([robot.functions.effort_coordinates[i].effort_limit for i in chosen])
     scales = 1.0 / np.sqrt(effort_weights(limits))
     C = np.concatenate([B[:, chosen] * scales, np.eye(nv)[:, free].astype(object)], axis=1)

@@ -52,6 +52,11 @@ def chosen_actuators(robot: RobotInterface, actuators: str | Sequence[str]) -> n
     return np.array([robot.effort_names.index(name) for name in names], dtype=np.intp)
 
 
+def free_coordinates(robot: RobotInterface) -> np.ndarray:
+    """Places in v of the coordinates that no actuator of their own drives: modes, a floating base, hubs."""
+    return np.flatnonzero([c.kind not in DRIVEN_KINDS for c in robot.coordinates])
+
+
 def allocated_efforts(
     robot: RobotInterface, q: np.ndarray, needed: np.ndarray, chosen: np.ndarray, batch: tuple[int, ...]
 ) -> np.ndarray:
