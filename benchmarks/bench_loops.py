@@ -61,7 +61,10 @@ def compare(what: str, ours: Callable, theirs: Callable | None, calls: int, repe
     }
 
 
-def prepared(m: Mechanism) -> tuple[Any, Any, tuple[np.ndarray, ...]]:
+Prepared = tuple[Any, Any, tuple[np.ndarray, ...]]
+
+
+def prepared(m: Mechanism) -> Prepared:
     """The robot, the one with functions of its own, and q, v, tau of one state: motors at work."""
     robot, rng = flexdyn_ros.load(urdf_of(m)), np.random.default_rng(1)
     start, tau = robot.neutral(), np.zeros(robot.nu)
@@ -73,13 +76,13 @@ def prepared(m: Mechanism) -> tuple[Any, Any, tuple[np.ndarray, ...]]:
     return robot, export.specialized(robot), (q, v, tau)
 
 
-def forward_dynamics(name: str, m: Mechanism, calls: int, repeats: int) -> list[dict]:
+def forward_dynamics(name: str, m: Mechanism, sides: Prepared, calls: int, repeats: int) -> list[dict]:
     """A mechanism beside both peers."""
     pin, mujoco = program.peer("pinocchio", "pin"), program.peer("mujoco", "mujoco")
-    robot, native, state = prepared(m)
+    robot, native, state = sides
     own = robot.forward_dynamics(*state)
-    sides = {"": robot, "specialized, ": native}
-    calls_of = {kind: partial(side.forward_dynamics, *state) for kind, side in sides.items()}
+    kinds = {"": robot, "specialized, ": native}
+    calls_of = {kind: partial(side.forward_dynamics, *state) for kind, side in kinds.items()}
     assert np.abs(calls_of["specialized, "]() - own).max() < 1e-10 * np.abs(own).max()
     peers: dict[str, Callable | None] = {}
     if pin is not None:
@@ -99,20 +102,20 @@ def forward_dynamics(name: str, m: Mechanism, calls: int, repeats: int) -> list[
     ]
 
 
-def specialized(name: str, m: Mechanism, calls: int, repeats: int) -> list[dict]:
+def specialized(name: str, m: Mechanism, sides: Prepared, calls: int, repeats: int) -> list[dict]:
     """Inverse dynamics, and both in batches, by the functions for a mechanism beside the general ones."""
-    robot, native, (q, v, tau) = prepared(m)
+    robot, native, (q, v, tau) = sides
     a = robot.forward_dynamics(q, v, tau)
     rows = []
     cases = ("forward_dynamics", tau, BATCH), ("inverse_dynamics", a, 1), ("inverse_dynamics", a, BATCH)
     for verb, third, count in cases:
         arguments = (q, v, third) if count == 1 else tuple(np.tile(x, (count, 1)) for x in (q, v, third))
-        sides = [partial(getattr(side, verb), *arguments) for side in (native, robot)]
-        found, expected = (side() for side in sides)
+        both = [partial(getattr(side, verb), *arguments) for side in (native, robot)]
+        found, expected = (call() for call in both)
         assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
         # the general inverse dynamics is not compiled as a whole
         share = count * (20 if verb == "inverse_dynamics" else 1)
-        row = compare("", *sides, max(1, calls // share), repeats)
+        row = compare("", *both, max(1, calls // share), repeats)
         row |= {side: row[side] / count for side in ("ours", "theirs")}
         of = "" if count == 1 else f", {count} a call"
         row["what"] = f"{name}: {verb.replace('_', ' ')}{of}, specialized beside general"
@@ -169,11 +172,13 @@ def main() -> None:
     count = 1000
     if options.quick:
         options.calls, options.repeats, count = 2, 1, 20
+    mechanisms = {"four-bar": four_bar(), "delta, rods with mass": delta()}
+    sides = {name: prepared(m) for name, m in mechanisms.items()}
     rows = [
         row
         for part in (forward_dynamics, specialized)
-        for name, m in (("four-bar", four_bar()), ("delta, rods with mass", delta()))
-        for row in part(name, m, options.calls, options.repeats)
+        for name, m in mechanisms.items()
+        for row in part(name, m, sides[name], options.calls, options.repeats)
     ] + steps(count, options.repeats)
     if options.json:
         print(json.dumps(rows))

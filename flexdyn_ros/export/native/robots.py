@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from flexdyn_ros.export.c_code.dialects import Vectors
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import not_read, text_of
 from flexdyn_ros.export.native.library import bound_calls, call_sources, find_compiler, library_of
-from flexdyn_ros.export.tracing.equations import INNER, Equations
+from flexdyn_ros.export.tracing.equations import INNER, Function
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.functions import FamilyFunctions
@@ -131,11 +131,11 @@ _THIRD = {"inverse_dynamics": "a", "forward_dynamics": "tau"}
 _OF_ROWS = {"inverse_of_rows": "inverse_dynamics", "forward_of_rows": "forward_dynamics"}
 
 
-def lane_sources(robot: Robot) -> tuple[list[str], int]:
+def lane_sources(functions: Mapping[str, Function]) -> tuple[list[str], int]:
     """C of the dynamics on lanes, and numbers of its work memory."""
-    equations, parts, work = Equations(robot, certain=True), [], 0
+    parts, work = [], 0
     for verb in _OF_ROWS.values():
-        function = equations.function(verb)
+        function = functions[verb]
         text = text_of(function, "lanes", Vectors())
         inputs = ", ".join(f"const vec *{name}" for name, _ in function.inputs)
         (output,) = (name for name, _ in function.outputs)
@@ -157,7 +157,7 @@ def takes_steps(robot: Robot) -> bool:
 
 def table_sources(robot: Robot, made: Program, steps: bool) -> dict[str, str]:
     """C files {name: text} of the functions of the table, beside those of the robot."""
-    parts, work = lane_sources(robot)
+    parts, work = lane_sources(made.functions)
     names = {"INVERSE": "inverse_dynamics", "FORWARD": "forward_dynamics", "MASS": "mass_matrix"}
     if steps:
         names |= {"ACCELERATE": "accelerate", "ACCELERATE_IMPLICITLY": "accelerate_implicitly"}
