@@ -137,6 +137,7 @@ def test_the_report_has_tables_and_pictures(arm, tmp_path):
         "## Residuals",
     ):
         assert word in text
+    assert "are not drawn" not in text
     for name in re.findall(r"\]\((\w+\.png)\)", text):
         assert (report.parent / name).stat().st_size > 10_000
     table = (report.parent / "table.csv").read_text().splitlines()
