@@ -163,7 +163,7 @@ class Optimisation:
     def tell(self, results: list[Mapping[str, object]]) -> None:
         """Results of the points of the last `ask`, in their order; those without the objectives failed."""
         for trial, found in zip(self._trials, results, strict=True):
-            values = [found.get(name) for name in self._study.objectives]
+            values: list[Any] = [found.get(name) for name in self._study.objectives]
             if all(isinstance(x, int | float) and math.isfinite(x) for x in values):
                 self._search.tell(trial, values)
             else:

@@ -45,8 +45,8 @@ def png(image: np.ndarray) -> bytes:
 
 
 def frames_of(
-    server: object,
-    client: object,
+    server: Any,
+    client: Any,
     moments: Iterable[Callable[[], None]],
     report: Callable[[int], None],
     size: tuple[int, int] = (WIDTH, HEIGHT),

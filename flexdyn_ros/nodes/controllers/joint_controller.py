@@ -94,7 +94,7 @@ class Gains:
         self._can_be_held = can_be_held(robot)
         self._holding: np.ndarray | None = None
 
-    def change(self, changes: list[object]) -> dict[str, float]:
+    def change(self, changes: list[Any]) -> dict[str, float]:
         """Take over changed parameters; those that were, by what they were before.
 
         Raises
@@ -227,7 +227,7 @@ class JointController(Controller):
         self._watch(t, q, v)
         self._law.act(t, q, v, self._reference, self._send)
 
-    def _change_gains(self, changes: list[object]) -> SetParametersResult:
+    def _change_gains(self, changes: list[Any]) -> SetParametersResult:
         """Take over gains that change while the node runs, or none of them."""
         if self._law is None:
             return SetParametersResult(successful=True)

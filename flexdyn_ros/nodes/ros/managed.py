@@ -53,7 +53,7 @@ class Silence:
         What the node does meanwhile.
     """
 
-    def __init__(self, node: Node, topic: str, consequence: str) -> None:
+    def __init__(self, node: ManagedNode, topic: str, consequence: str) -> None:
         self._node, self._topic, self._consequence = node, topic, consequence
         self._is_told = self._has_heard = False
         self.begin()
@@ -113,7 +113,7 @@ class ManagedNode(LifecycleNode):
     #: whether nothing but this node lives in the process
     owns_process = False
 
-    def __init__(self, name: str, autostart: bool | None = None, **options: object) -> None:
+    def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
         super().__init__(name, **options)
         self._kind = name
         self._is_set_up = False
@@ -155,7 +155,7 @@ class ManagedNode(LifecycleNode):
         """A timer [s] that goes on when simulated time pauses or jumps: for health, not for control."""
         return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def create_lifecycle_publisher(self, *args: object, **options: object) -> Any:
+    def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
         """As of every lifecycle node; what the middleware does not take is logged, not raised."""
         return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
 
@@ -174,9 +174,7 @@ class ManagedNode(LifecycleNode):
         made = self.create_subscription(topic.message_type, name, callback, topic.queue, raw=raw)
         return self._kept(self.destroy_subscription, made)
 
-    def serve(
-        self, kind: object, name: str, callback: Callable[[object, object], object], group: object = None
-    ) -> Any:
+    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Any], group: Any = None) -> Any:
         """A service ~/NAME."""
         made = self.create_service(kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group)
         return self._kept(self.destroy_service, made)
@@ -204,7 +202,7 @@ class ManagedNode(LifecycleNode):
         message.header.stamp = self.get_clock().now().to_msg()
         self.diagnostics.publish(message)
 
-    def _kept(self, destroy: Callable[[object], object], entity: object) -> Any:
+    def _kept(self, destroy: Callable[[Any], object], entity: object) -> Any:
         self._entities.append((destroy, entity))
         return entity
 
@@ -298,7 +296,7 @@ class ManagedNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
 
-def goal_server(node: Node, kind: object, name: str, execute: object, cancel: object) -> ActionServer:
+def goal_server(node: Node, kind: Any, name: str, execute: Any, cancel: Any) -> ActionServer:
     """A server of an action ~/NAME that accepts every goal: one that is rejected could not be told why."""
     return ActionServer(
         node,

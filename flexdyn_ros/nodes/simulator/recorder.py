@@ -69,7 +69,7 @@ class Recorder:
         self,
         path: str,
         robot: Robot,
-        tell: Callable[[str], None] = lambda text: None,
+        tell: Callable[[str], object] = lambda text: None,
         *,
         method: str = "",
         step: float = 0.0,

@@ -9,7 +9,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
@@ -24,6 +23,7 @@ from flexdyn_ros.nodes.ros.conversions import (
     twist_message,
     wrench_message,
 )
+from flexdyn_ros.nodes.ros.managed import ManagedNode
 from flexdyn_ros.nodes.simulator.extra import Setting
 from flexdyn_ros.nodes.simulator.extras import extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
@@ -45,7 +45,7 @@ class Telemetry:
     """
 
     def __init__(
-        self, node: Node, simulation: Simulation, settings: SimulatorParameters, now: Callable[[], int]
+        self, node: ManagedNode, simulation: Simulation, settings: SimulatorParameters, now: Callable[[], int]
     ) -> None:
         robot = simulation.robot
         self._simulation, self._settings, self._now = simulation, settings, now

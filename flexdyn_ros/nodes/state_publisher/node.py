@@ -81,7 +81,7 @@ class StatePublisher(ManagedNode):
             self.destroy_timer(self._timer)
             self._timer = None
 
-    def _change(self, changes: list[object]) -> SetParametersResult:
+    def _change(self, changes: list[Any]) -> SetParametersResult:
         """Take over parameters that may change while the node runs."""
         try:
             new = check_changes(StatePublisherParameters, changes)

@@ -219,7 +219,7 @@ class Bag:
 
     def note(self, name: str, content: Mapping[str, str]) -> None:
         """Append a metadata record: named texts about the recording."""
-        self._writer.add_metadata(name, content)
+        self._writer.add_metadata(name, dict(content))
 
     def close(self) -> None:
         """Write the index and close the file; again does nothing."""

@@ -251,7 +251,7 @@ def types() -> Any:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     store = get_typestore(Stores.ROS2_JAZZY)
     # a link to flexdyn_interfaces/msg, installed as files: recordings say what is in them without ROS too
-    ours: dict[str, object] = {}
+    ours: dict[str, Any] = {}
     for file in (files(__package__) / "messages").iterdir():
         ours |= get_types_from_msg(file.read_text("utf-8"), f"flexdyn_interfaces/msg/{file.name[:-4]}")
     store.register(ours)
