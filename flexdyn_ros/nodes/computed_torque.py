@@ -37,7 +37,7 @@ class ServiceLaw(Law):
         elastic = set(StaticShape(robot).q.tolist())
         self._listed = [i for i in range(robot.nq) if i not in elastic]
         self._names = [robot.q_names[i] for i in self._listed]
-        self._client = node.create_client(InverseDynamics, settings.service)
+        self._client: Any = node.create_client(InverseDynamics, settings.service)
         self._sent_at = -np.inf
         self._waiting: Any = None
 

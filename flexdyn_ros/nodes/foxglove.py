@@ -65,7 +65,7 @@ class FoxgloveServer(Node, ServerListener):
             read_only=True,
             integer_range=[IntegerRange(from_value=0, to_value=65535, step=1)],
         )
-        port = self.declare_parameter("foxglove_port", PORT, about).value
+        port: Any = self.declare_parameter("foxglove_port", PORT, about).value
         try:
             self._server = foxglove.start_server(
                 name="flexdyn_ros",

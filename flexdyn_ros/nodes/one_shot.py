@@ -19,8 +19,8 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.duration import Duration
 from rclpy.executors import Executor
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from rclpy.qos import ReliabilityPolicy
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
@@ -144,7 +144,7 @@ def _samples(positions: int, width: int) -> int:
 
 
 def _client(node: Node, kind: Any, topic: str, timeout: float) -> Any:
-    client = node.create_client(kind, topic)
+    client: Any = node.create_client(kind, topic)
     if not client.wait_for_service(timeout):
         raise FlexdynError(f"no service {topic} within {timeout:g} s")
     return client
@@ -240,7 +240,7 @@ def _wait_until_known(node: Node, executor: Executor, listener: Any) -> None:
         time.sleep(LATE)
 
 
-def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> Publisher:
+def _listener(node: Node, executor: Executor, topic: str, kind: str, timeout: float) -> TopicEndpointInfo:
     """What the graph knows of somebody who listens to a topic."""
     end = time.monotonic() + timeout
     late = min(end, time.monotonic() + LATE)

@@ -150,7 +150,7 @@ def initial_state(node: ManagedNode, robot: Robot) -> tuple[np.ndarray, np.ndarr
     return start.q, start.v
 
 
-def servo_gains(node: object, robot: Robot, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def servo_gains(node: ManagedNode, robot: Robot, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and damping (nu,): parameters servo.stiffness.NAME and servo.damping.NAME, else derived from
     inertia and limits.
 

@@ -81,7 +81,7 @@ class LookTab:
         self._viewer.picture.ghost.visible = visible
         self._viewer.redraw()
 
-    def _screenshot(self, client: ClientHandle) -> None:
+    def _screenshot(self, client: ClientHandle | None) -> None:
         if client is not None:
             viewer = self._viewer
             from flexdyn_ros.view.guard import wait_until_sent
@@ -91,7 +91,7 @@ class LookTab:
                 image = annotated(viewer, client, seen(client))
             client.send_file_download(f"{viewer.robot.name}.png", png(image), save_immediately=True)
 
-    def _film(self, client: ClientHandle) -> None:
+    def _film(self, client: ClientHandle | None) -> None:
         """A swing of the mode, or the trajectory from its begin to its end, as a file."""
         if client is None:
             return
