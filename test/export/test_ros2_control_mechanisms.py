@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import yaml
 from lxml import etree
 from machines import BEAM, FLOATING, four_bar_urdf
 from mixtures import random_closed_mixture, random_mixture
@@ -220,6 +221,74 @@ def test_cylinders_are_components_beside_the_joints_of_the_description(cores):
     assert set(joints) <= stated
     assert [*joints, *gpios] == [*core.components, "coordinates"]
     assert "| `leg_1` | m | 0.3 to 0.45 | 400 |" in (core.folder / "README.md").read_text()
+
+
+FOLLOWING = """
+#include <cstdio>
+#include <memory>
+#include "hardware_interface/system_interface.hpp"
+using namespace hardware_interface;
+SystemInterface * make_plugin();
+int main()
+{
+  HardwareInfo info;
+  ComponentInfo lift, cylinder;
+  lift.name = "lift";
+  lift.state_interfaces = {{"position", ""}, {"velocity", ""}};
+  cylinder.name = "boom_cylinder";
+  cylinder.command_interfaces = {{"velocity", ""}};
+  info.joints = {lift};
+  info.gpios = {cylinder};
+  std::unique_ptr<SystemInterface> robot(make_plugin()), other(make_plugin());
+  if (robot->on_init(info) != CallbackReturn::SUCCESS) { return 2; }
+  auto states = robot->export_state_interfaces();
+  auto commands = robot->export_command_interfaces();
+  if (robot->on_configure({}) != CallbackReturn::SUCCESS) { return 3; }
+  const double from = *states[0].value;
+  robot->perform_command_mode_switch({"boom_cylinder/velocity"}, {});
+  *commands[0].value = 0.05;
+  for (int i = 0; i < 2000; ++i) {
+    if (robot->read({}, {0.001}) != return_type::OK) { return 4; }
+  }
+  std::printf("%s %.9f %s %.9f\\n", states[0].name.c_str(), *states[0].value - from, states[1].name.c_str(),
+    *states[1].value);
+  info.joints[0].state_interfaces[1].name = "effort";
+  return other->on_init(info) == CallbackReturn::ERROR ? 0 : 5;
+}
+"""
+
+
+def test_joints_that_cylinders_move_tell_where_they_are(cores, tmp_path):
+    core = cores("excavator")
+    (block,) = (core.folder / "description").iterdir()
+    tree = etree.parse(block)
+    joints = [x.get("name") for x in tree.iter("joint")]
+    assert joints == list(core.robot.v_names)
+    assert [x.get("name") for x in tree.iter("gpio")] == list(core.robot.actuators[1:])
+    listed = yaml.safe_load((core.folder / "config" / "controllers.yaml").read_text())
+    assert listed["joint_state_broadcaster"]["ros__parameters"] == {"use_urdf_to_filter": False}
+    headers = write_headers(tmp_path / "headers", with_params=False)
+    main, program = tmp_path / "main.cpp", str(tmp_path / "hardware")
+    main.write_text(FOLLOWING)
+    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
+    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
+    inputs = [str(main), *sources, str(core.folder / "robot.o")]
+    subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
+    moved, refused = done.stdout.splitlines()
+    assert refused == "log: joint 'lift' has no state 'effort'; expected position, velocity"
+    name, angle, rate_name, rate = moved.split()
+    assert (name, rate_name) == ("lift/position", "lift/velocity")
+    j = core.components.index("boom_cylinder")
+    (start, end), failed = core.run(
+        "state", f"mode {j} velocity", f"command {j} velocity 0.05", "repeat 2000 0.001", "state"
+    )
+    assert not failed
+    lift = core.robot.v_names.index("lift")
+    assert abs(float(angle)) > 0.02
+    assert float(angle) == pytest.approx(end.q[lift] - start.q[lift], abs=1e-8)
+    assert float(rate) == pytest.approx(end.v[lift], abs=1e-8)
 
 
 HARDWARE = """

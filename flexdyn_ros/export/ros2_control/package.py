@@ -18,6 +18,7 @@ from flexdyn_ros.export.files import write_all
 from flexdyn_ros.export.ros2_control.drives import Drive, Start, drives_of, servos_and_stops, start_of
 from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP
+from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 
 _KINDS = ("position", "velocity", "effort")
@@ -46,6 +47,12 @@ class _Hardware(NamedTuple):
     def servos(self) -> list[Drive]:
         """Drives that take positions, velocities and efforts."""
         return [d for d in self.drives if d.valve < 0]
+
+    @property
+    def followers(self) -> list[Coordinate]:
+        """Joints of the description that nothing drives, of one coordinate each."""
+        known = {joint.name for joint in self.robot.description.joints} - {d.name for d in self.drives}
+        return [c for c in self.robot.coordinates if c.name in known and c.q_index >= 0]
 
     @property
     def valves(self) -> list[Drive]:
@@ -138,6 +145,7 @@ def _words(hardware: _Hardware, made: Program, package: str, dt: float) -> dict[
         "JOINTS": len(hardware.drives),
         "SERVOS": len(hardware.servos),
         "VALVES": len(hardware.valves),
+        "FOLLOWERS": len(hardware.followers),
         "OIL": 0 if oil is None else len(oil.names),
         "MODES": len(hardware.start.modes),
         "PLACED": sum(d.is_placed for d in hardware.drives),
@@ -189,6 +197,7 @@ const std::array<Mode, modes> mode = {{@MODE@}};
 const std::array<double, modes * modes> compliance = {{@COMPLIANCE@}};
 const std::array<double, nq> start = {{@START@}};
 const std::array<const char *, nq> q_name = {{@Q_NAME@}};
+const std::array<Follower, followers> follower = {{@FOLLOWER@}};
 const std::array<double, oil> oil_start = {{@OIL_START@}};
 const std::array<Name, oil> oil_name = {{@OIL_NAME@}};
 
@@ -216,6 +225,9 @@ def _numbers(hardware: _Hardware, dt: float) -> dict[str, object]:
         "COMPLIANCE": ", ".join(map(_number, start.compliance.ravel())),
         "START": ", ".join(map(_number, start.q)),
         "Q_NAME": ", ".join(c_string(name) for name in robot.q_names),
+        "FOLLOWER": ", ".join(
+            f"{{{c_string(c.name)}, {c.q_index}, {c.v_index}}}" for c in hardware.followers
+        ),
         "OIL_START": "" if oil is None else ", ".join(map(_number, oil.start(start.q))),
         "OIL_NAME": ", ".join(f"{{{c_string(owner)}, {c_string(name)}}}" for owner, _, name in states),
     }
@@ -240,7 +252,9 @@ def _description(hardware: _Hardware, package: str) -> str:
     for name in () if hardware.oil is None else hardware.oil.names:
         owner, _, state = name.rpartition(".")
         others.setdefault(owner, []).append(_interface("state", state))
-    driven = {d.name for d in hardware.drives}
+    for c in hardware.followers:
+        joints[c.name] = [_interface("state", kind) for kind in ("position", "velocity")]
+    driven = {d.name for d in hardware.drives} | {c.name for c in hardware.followers}
     rest = [_interface("state", name) for name in hardware.robot.q_names if name not in driven]
     if rest:
         others["coordinates"] = rest
@@ -297,6 +311,9 @@ def _controllers_file(hardware: _Hardware) -> str:
     controllers = _controllers(hardware)
     types = "".join(f"    {name}:\n      type: {kind}\n" for name, kind, _ in controllers)
     parts = [f"\n{name}:\n  ros__parameters:\n{parameters}" for name, _, parameters in controllers]
+    if not all(d.is_joint for d in hardware.drives):
+        # joint_states has what the description has no joint for
+        parts.append("\njoint_state_broadcaster:\n  ros__parameters:\n    use_urdf_to_filter: false\n")
     return _MANAGER + types + "".join(parts)
 
 

@@ -6,7 +6,7 @@
 namespace @PACKAGE@ {
 namespace model {
 
-constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, valves = @VALVES@, oil = @OIL@, modes = @MODES@,
+constexpr int nq = @NQ@, nv = @NV@, nu = @NU@, joints = @JOINTS@, valves = @VALVES@, oil = @OIL@, followers = @FOLLOWERS@, modes = @MODES@,
               work = @WORK@;
 // of a step [s]
 constexpr double step = @STEP@;
@@ -27,6 +27,12 @@ struct Mode {
   int q, v;
 };
 
+// A joint that nothing drives: its places in q and v.
+struct Follower {
+  const char * name;
+  int q, v;
+};
+
 // A state of a component.
 struct Name {
   const char * component;
@@ -39,6 +45,7 @@ extern const std::array<Mode, modes> mode;
 extern const std::array<double, modes * modes> compliance;
 extern const std::array<double, nq> start;
 extern const std::array<const char *, nq> q_name;
+extern const std::array<Follower, followers> follower;
 extern const std::array<double, oil> oil_start;
 extern const std::array<Name, oil> oil_name;
 

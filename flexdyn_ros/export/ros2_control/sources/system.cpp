@@ -132,8 +132,8 @@ class System : public hardware_interface::SystemInterface {
     modes_.fill(Mode::hold);
     initial_.fill(std::numeric_limits<double>::quiet_NaN());
     for (const auto & joint : info_.joints) {
-      if (index_of(joint.name) < 0) {
-        return refuse("joint '" + joint.name + "' is none that drives robot @NAME@; expected one of " + all_joints());
+      if (index_of(joint.name) < 0 && follower_of(joint.name) == nullptr) {
+        return refuse("joint '" + joint.name + "' is none of robot @NAME@; expected one of " + all_joints());
       }
     }
     for (const auto * components : {&info_.joints, &info_.gpios}) {
@@ -207,7 +207,20 @@ class System : public hardware_interface::SystemInterface {
     for (const auto & joint : model::joint) {
       names += (names.empty() ? "" : ", ") + std::string(joint.name);
     }
+    for (const auto & joint : model::follower) {
+      names += ", " + std::string(joint.name);
+    }
     return names;
+  }
+
+  // a joint that nothing drives; null: none
+  static const model::Follower * follower_of(const std::string & name) {
+    for (const auto & joint : model::follower) {
+      if (name == joint.name) {
+        return &joint;
+      }
+    }
+    return nullptr;
   }
 
   // the joint of a component with its motion or its valve; -1: none
@@ -251,6 +264,11 @@ class System : public hardware_interface::SystemInterface {
         return &core_.effort[j];
       }
     }
+    if (const auto * joint = follower_of(component); joint != nullptr) {
+      const bool is_position = state == hardware_interface::HW_IF_POSITION;
+      const bool is_velocity = state == hardware_interface::HW_IF_VELOCITY;
+      return is_position ? &core_.q[joint->q] : is_velocity ? &core_.v[joint->v] : nullptr;
+    }
     for (std::size_t i = 0; i < model::oil_name.size(); ++i) {
       if (component == model::oil_name[i].component && state == model::oil_name[i].state) {
         return &core_.oil[i];
@@ -265,6 +283,9 @@ class System : public hardware_interface::SystemInterface {
   }
 
   static std::string states_of(const std::string & component) {
+    if (follower_of(component) != nullptr) {
+      return "position, velocity";
+    }
     std::string names = index_of(component) < 0 ? "a coordinate of robot @NAME@" : "position, velocity, effort";
     for (const auto & name : model::oil_name) {
       names += component == name.component ? ", " + std::string(name.state) : "";
