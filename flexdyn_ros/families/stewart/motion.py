@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.families.stewart.kernels import steps
+from flexdyn_ros.description.elements.oil import SharedSupply
+from flexdyn_ros.families.stewart.kernels.steps import see_cylinders
 from flexdyn_ros.families.stewart.kernels.views import LEGS
+from flexdyn_ros.families.stewart.mounting import on_supply
+from flexdyn_ros.families.trees.elements.kernels.oil import hydraulic
+from flexdyn_ros.families.trees.elements.kernels.views import SEEN
+from flexdyn_ros.families.trees.elements.oil import OIL_SWITCHES, OilMemory
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
-from flexdyn_ros.multibody.elements.cylinder.kernels import cylinder, edges, forces, oil, spool
-from flexdyn_ros.multibody.elements.cylinder.kernels.memory import (
-    ACTUATOR_NUMBERS,
-    ACTUATOR_PARAMETERS,
-    ACTUATOR_STATES,
-    PARAMETER_COUNT,
-    STATE_COUNT,
-)
+from flexdyn_ros.multibody.elements.cylinder.kernels.memory import SUPPLY_INDEX
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
-from flexdyn_ros.robot.motion import ElementState, Motion
+from flexdyn_ros.multibody.elements.cylinder.parameters import supply_parameters
+from flexdyn_ros.robot.motion import Motion
 
 
 def platform_motion(functions: Any) -> Motion:
@@ -35,9 +33,11 @@ def platform_motion(functions: Any) -> Motion:
     shortest = np.array([joint.xyz[2] for joint in sliders])
     stroke = np.array([joint.limit.upper for joint in sliders])
     table = functions.table
+    if hydraulics is not None:
+        functions.packed.header.put({SEEN: see_cylinders})
     return Motion(
         robot=functions.heads.moving.address,
-        table=table if hydraulics is None else table.with_rows(steps.hydraulic),
+        table=table if hydraulics is None else table.with_rows(hydraulic),
         work_size=functions.packed.take_steps(functions.heads.memory.floats.size),
         place=functions.place,
         effort_limit=functions.effort_limits,
@@ -45,58 +45,35 @@ def platform_motion(functions: Any) -> Motion:
         upper=shortest + stroke,
         stiffness=np.zeros(6),
         damping=np.zeros(6),
-        memory=None if hydraulics is None else LegMemory(hydraulics, functions),
-        switches=()
-        if hydraulics is None
-        else tuple(m.__name__ for m in (cylinder, edges, forces, oil, spool)),
+        memory=None if hydraulics is None else LegMemory(_LegOil(functions, hydraulics)),
+        switches=() if hydraulics is None else OIL_SWITCHES,
         keep=functions,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LegMemory(CylinderMemory):
-    """Memory of the cylinders of a platform; their states are not among `Robot.element_states` yet."""
+class _LegOil:
+    """The legs of a platform as `OilMemory` takes cylinders, each on the supply of constant pressure that it
+    states."""
 
-    hydraulics: Hydraulics
-    functions: Any
-    states: tuple[ElementState, ...] = ()
-    places = np.arange(LEGS)
+    elements = driven = places = np.arange(LEGS)
 
-    def fresh(self) -> np.ndarray:
-        """See `ElementMemory`; the cylinders are filled by simulation/steps/fused_hydraulics.py."""
-        memory = np.zeros(ACTUATOR_NUMBERS)
-        self.parameters(memory)[:] = self.hydraulics.model.parameters
-        return memory
+    def __init__(self, functions: Any, hydraulics: Hydraulics) -> None:
+        self.functions, supplies = functions, dict[Any, SharedSupply]()
+        own = [on_supply(leg.hydraulics, supplies).supply for leg in functions.description.platform.legs]
+        names = [supply.name for supply in supplies.values()]
+        parameters = hydraulics.model.parameters.copy()
+        parameters[:, SUPPLY_INDEX] = [names.index(name) for name in own]
+        rows = np.array([supply_parameters(supply) for supply in supplies.values()])
+        model = hydraulics.model._replace(
+            parameters=parameters, supplies=tuple(names), supply_parameters=rows
+        )
+        self.hydraulics = Hydraulics(model)
 
-    def rows(self, memory: np.ndarray) -> np.ndarray:
-        """See `CylinderMemory`."""
-        return memory[ACTUATOR_STATES:].reshape(LEGS, STATE_COUNT)
 
-    def parameters(self, memory: np.ndarray) -> np.ndarray:
-        """See `CylinderMemory`."""
-        return memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
+class LegMemory(OilMemory):
+    """Memory of the cylinders of a platform; fixed steps are staggered."""
 
-    def lengths(self, q: np.ndarray) -> np.ndarray:
-        """See `CylinderMemory`."""
-        return np.asarray(self.functions.legwork.inverse_kinematics(q).length)
+    method = CylinderMemory.method
 
-    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """See `CylinderMemory`."""
-        found: np.ndarray = np.einsum("...ij,...i->...j", self.functions.robot.actuation_matrix(q), v)
-        return found
-
-    def holding(self, q: np.ndarray) -> np.ndarray:
-        """See `CylinderMemory`."""
-        rest = np.zeros(6)
-        return np.asarray(self.functions.robot.inverse_dynamics(q, rest, rest))
-
-    def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
-        """See `ElementMemory`."""
-        return np.zeros((len(q), 0))
-
-    def read(self, memory: np.ndarray) -> np.ndarray:
-        """See `ElementMemory`."""
-        return np.zeros(0)
-
-    def write(self, memory: np.ndarray, states: np.ndarray) -> None:
-        """See `ElementMemory`."""
+    def scheme(self, method: str) -> float:
+        return CylinderMemory.scheme(self, method)

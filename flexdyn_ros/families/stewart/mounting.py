@@ -88,11 +88,11 @@ def mounted_legs(
 ) -> Iterator[MountedLeg]:
     """The legs of a mechanism as elements between two links; adds their own supplies of oil to `supplies`."""
     for leg, record in zip(lines.legs, functions.tables.leg_records(base, end), strict=True):
-        hydraulics = None if leg.hydraulics is None else _on_supply(leg.hydraulics, supplies)
+        hydraulics = None if leg.hydraulics is None else on_supply(leg.hydraulics, supplies)
         yield replace(record, hydraulics=hydraulics, line=leg.line)
 
 
-def _on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
+def on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
     """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added where
     it names none of the robot."""
     key, name = (own.supply, own.fluid), own.supply.name

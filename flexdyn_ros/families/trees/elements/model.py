@@ -362,7 +362,7 @@ class PackedElements:
             del self._own["respond"]
         kept = {name: x for name, x in inner.items() if name not in _OF_THE_TREE_ALONE}
         #: the table of the tree, wrapped by the functions of the elements
-        self.wrapped = Table({**kept, **self._own}, inner, self.open)
+        self.wrapped, self._within = Table({**kept, **self._own}, inner, self.open), inner
         #: numbers of work memory that the kernels take
         self.numbers = (
             base.numbers + layout.room_size(len(elements), m.nv) + inertias.ADDED * m.nb + 2 * driven
@@ -390,6 +390,8 @@ class PackedElements:
             self.provide_laws("tangents", layout.LAW_ON_TANGENTS, layout.INERTIA_ON_TANGENTS)
         if {*names} & ({"inverse_on_lanes", "forward_on_lanes"} - self._of_groups):
             self.provide_laws("lanes", layout.LAW_ON_LANES, layout.INERTIA_ON_LANES)
+        if "actuate" in names:
+            self._within.provide("moved")
         if self.groups:
             self._provide_groups(names)
         if not (self._own.keys() - self._of_groups).isdisjoint(names):

@@ -50,6 +50,11 @@ class Oil:
         self.functions, self.elements, self.driven = functions, elements, driven
         self.hydraulics = Hydraulics(hydraulics_of_circuits(circuits))
 
+    @property
+    def places(self) -> np.ndarray:
+        """Of the forces of these cylinders among the efforts (n,)."""
+        return np.asarray(self.functions.nv + np.asarray(self.driven))
+
     def memory(self) -> OilMemory:
         """Of a simulation."""
         return OilMemory(self)
@@ -72,10 +77,11 @@ class OilMemory(CylinderMemory):
 
     method = "rosenbrock"
 
-    def __init__(self, oil: Oil) -> None:
+    def __init__(self, oil: Any) -> None:
+        """oil: `Oil`, or what is like it"""
         self._oil, self.hydraulics = oil, oil.hydraulics
         f = oil.functions
-        self.places = f.nv + np.asarray(oil.driven)
+        self.places = np.asarray(oil.places)
         self._count, self._supplies = len(self.places), len(self.hydraulics.model.supplies)
         self._at = layout.oil_places(self._count, self._supplies, f.nq, f.nv)
 

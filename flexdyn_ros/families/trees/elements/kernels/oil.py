@@ -3,7 +3,8 @@ numerics/verbs/table.py.
 
 Cylinders act before each step, or in the midst of it, as those of platforms do (docs/theory/hydraulics.md,
 "Integration"). A cylinder's length changes in the step as l + l' h + l'' h^2/2, where l'' is the rate at the
-place and speed that the tree would have after h if its accelerations stayed, less the rate now, over h.
+place and speed that the tree would have after h if its accelerations stayed, less the rate now, over h; of
+robots that know it at once (SEEN) it is l'' now.
 
 In implicit steps their oil is eliminated from each stage (cylinder/kernels/stages.py).
 
@@ -40,7 +41,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
 )
 from flexdyn_ros.multibody.elements.cylinder.kernels.ticks import tick_supplies, work_size
 from flexdyn_ros.multibody.elements.kernels import law as at
-from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback, caller
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.windows import tail, window
@@ -49,7 +50,7 @@ from flexdyn_ros.numerics.verbs import table
 from flexdyn_ros.numerics.verbs.head import robot_of
 
 from .steps import own_work
-from .views import NU, header_of, inner_function, results_of, see_elements
+from .views import NU, SEEN, header_of, inner_function, results_of, see_elements
 
 #: places of numbers behind MODE, FAULTS and IS_STAGGERED: cylinders, supplies, nq and nv of the tree, and the
 #: first of those of the tree
@@ -90,6 +91,11 @@ def see_cylinders(address, work, which, q, v, length, rate):
         length[i], rate[i] = own[at.COORDINATE], own[at.RATE]
 
 
+#: (robot, work, q, v, a, lengths, rates, accelerations): 0, of cylinders that are all driven elements
+SEEN_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
+_call_seen = caller(SEEN_SIGNATURE)
+
+
 @callback(table.actuate.signature)
 def actuate(actuator, robot, work, t, h, q, v, effort, a):
     """See numerics/verbs/table.py; cylinders turn valve openings or forces asked for into forces.
@@ -110,7 +116,12 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     effort, which = floats_at(effort, head[NU]), window(rows, ELEMENT * n, n)
     there = window(rows, EFFORT * n, n)
     length, rate = window(rows, LENGTH * n, n), window(rows, RATE * n, n)
-    see_cylinders(address, work, which, place, speed, length, rate)
+    acceleration, sees_all = window(rows, ACCELERATION * n, n), head[SEEN] != 0
+    if sees_all:
+        seen = address_of(length), address_of(rate), address_of(acceleration)
+        _call_seen(head[SEEN], (robot, work, q, v, a, *seen))
+    else:
+        see_cylinders(address, work, which, place, speed, length, rate)
     parameters = window(memory, places[1], places[2] - places[1])
     states = window(memory, places[3], places[4] - places[3])
     if holds(equal(h, 0.0)):
@@ -119,15 +130,17 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
             X = window(states, i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
             effort[int(there[i])] = rod_force(P, X, length[i] - P[cylinder.SHORTEST], rate[i])
         return 0
-    acceleration, command = window(rows, ACCELERATION * n, n), window(rows, COMMAND * n, n)
-    meant = window(rows, MEANT * n, n)
+    command, meant = window(rows, COMMAND * n, n), window(rows, MEANT * n, n)
+    is_staggered = holds(equal(begin[cylinder.IS_STAGGERED], STAGGERED))
     for i in range(n):
-        acceleration[i], command[i] = 0.0, effort[int(there[i])]
+        command[i] = effort[int(there[i])]
+        if not (is_staggered and sees_all):
+            acceleration[i] = 0.0
         if begin[cylinder.MODE] == cylinder.BY_FORCE:
             meant[i] = cylinder.FORCE_COMMAND
         elif begin[cylinder.MODE] == cylinder.BY_VALVE:
             meant[i] = cylinder.VALVE
-    if begin[cylinder.IS_STAGGERED] == STAGGERED:
+    if is_staggered and not sees_all:
         tree = window(memory, FIRST, nq + 2 * nv)
         see_accelerations(robot, work, tree, rows, place, speed, floats_at(a, nv), h)
     pumps = window(memory, places[2], places[3] - places[2])
@@ -141,7 +154,7 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
         begin[STEP], begin[NEXT_HALF] = h, FIRST_HALF
         return 0
     motion = (length, rate, acceleration)
-    follow = 1.0 if begin[cylinder.IS_STAGGERED] == STAGGERED else min(FOLLOW * h, 1.0)
+    follow = 1.0 if is_staggered else min(FOLLOW * h, 1.0)
     faults = tick_supplies(parameters, pumps, states, lines, room, motion, command, meant, h, follow)
     begin[cylinder.FAULTS] += faults
     for i in range(n):

@@ -26,7 +26,7 @@ from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.verbs.table import table_at
 
 #: words behind those of the tree
-ELEMENTS_HEADER = FLEXIBLE_HEADER + 21
+ELEMENTS_HEADER = FLEXIBLE_HEADER + 22
 (
     COUNT,
     TABLE,
@@ -48,6 +48,7 @@ ELEMENTS_HEADER = FLEXIBLE_HEADER + 21
     JOINED,  # whether there are gains: 0, IN_NODES or IN_WORLD, the axes that they are in
     GROUPS,  # of elements of one kind on one body (standing.py), how many; 0: they are not taken so
     GROUP_TABLE,
+    SEEN,  # a function that sees all cylinders with oil at once (oil.py), 0: there is none
     EFFORTS_AT,  # where efforts of elements begin in tau: behind those of the velocities, or 0 without those
 ) = range(FLEXIBLE_HEADER, ELEMENTS_HEADER)
 
