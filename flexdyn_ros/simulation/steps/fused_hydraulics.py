@@ -112,24 +112,14 @@ class FusedHydraulics:
         self.hydraulics, self._stepper, self._kept = hydraulics, stepper, memory
         self._memory, self._places = stepper._workspace.actuators, memory.places
         # what `Robot.element_states` names is there from the start
-        start = None if memory.states else hydraulics.initial(np.zeros(memory.places.size))
-        self.cylinders = Cylinders(hydraulics, start, memory.rows(self._memory))
+        self.cylinders = Cylinders(hydraulics, None, memory.rows(self._memory))
         self.mode = mode
         self._missed = 0
-        if memory.states:
-            self._report()
-        else:
-            self.fill()
+        self._report()
         self._law = self.cylinders.rows[:, _OF_LAW].copy()
 
     def account(self) -> OilAccount:
-        """Energies of the oil since the simulation began; see `OilAccount`.
-
-        Raises
-        ------
-        UnsupportedError
-            For platforms.
-        """
+        """Energies of the oil since the simulation began; see `OilAccount`."""
         return self._kept.account(self._memory, self._stepper.q.copy())
 
     def _report(self) -> None:

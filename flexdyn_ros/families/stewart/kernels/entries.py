@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.families.trees.elements.kernels import standing
 from flexdyn_ros.families.trees.elements.kernels.standing import (
+    BURDEN,
     FIRST,
     HOLD,
     HOLD_ON_LANES,
@@ -22,22 +23,20 @@ from flexdyn_ros.families.trees.elements.kernels.standing import (
     RESIST_ON_TANGENTS,
 )
 from flexdyn_ros.families.trees.elements.kernels.views import GROUPS, header_of
-from flexdyn_ros.families.trees.rigid.kernels.aba import A_ROW, H_ROW, M_ROW, start_bodies
+from flexdyn_ros.families.trees.rigid.kernels.aba import A_ROW, H_ROW, M_ROW, turned_inertia
 from flexdyn_ros.families.trees.rigid.kernels.entries import (
     displace,
-    energies_of,
-    opened,
     ready,
     sizes,
     state_of_q,
 )
-from flexdyn_ros.families.trees.rigid.kernels.views import ARTICULATED_ROWS
 from flexdyn_ros.multibody.elements.kernels import standing as legs
 from flexdyn_ros.multibody.elements.kernels.standing_legs import rate_matrix, six, three
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
     matrix_of_quaternion,
     store3,
+    store6,
     store9,
     symmetric,
     turn,
@@ -57,6 +56,7 @@ from flexdyn_ros.numerics.verbs.head import BODIES, COUNT, HEAD_WORDS, POINTS, R
 from flexdyn_ros.numerics.verbs.samples import FAST, open_lanes, wrenches_on_lanes
 
 from .kinematics import (
+    first_moment,
     jacobian_of_point,
     leg_table,
     load_of_wrench,
@@ -99,6 +99,11 @@ def is_finite6(x):
 
 
 # ---- dynamics ----
+
+
+@kernel
+def prepare(address, work):
+    """Nothing to make ready: the work memory of the tree is for forward dynamics alone."""
 
 
 @kernel
@@ -253,25 +258,51 @@ def on_lanes(address, work, q, v, tau, a):
 @kernel
 def inertia(address, work, q, M):
     """M (6, 6): what the body begins with and its legs add."""
-    model, data = opened(address, work)
+    model = open_platform(address)
     head = header_of(address)
     own = standing.own_of(head, work)
-    for i in range(6):
-        data.v[i] = 0.0
-    for i in range(2 * LEGS):
-        own[i] = 0.0
-    start_bodies(model, data, q, data.v, data.tau)
-    standing.hold_all(head, model, data, data.v, own, 0.0, HOLD)
-    joint = window(data.articulated, ARTICULATED_ROWS, ARTICULATED_ROWS)
+    _, extra, _, body, _, _, gain = standing.cut(head, own)
+    f, m = model.f, model.f[MASS]
+    R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
+    store9(body, legs.ROTATION, R)
+    store3(body, legs.ORIGIN, q[0], q[1], q[2])
+    for i in range(LEGS):
+        extra[i] = 0.0
+    for i in range(3):
+        body[legs.VELOCITY + i], body[legs.OMEGA + i] = 0.0, 0.0
+    store6(gain, A_ROW, turned_inertia(R, six(f, INERTIA)))
+    cx, cy, cz = turn(R, f[MOMENT], f[MOMENT + 1], f[MOMENT + 2])
+    store3(gain, H_ROW, 0.0, -cz, cy)
+    store3(gain, H_ROW + 3, cz, 0.0, -cx)
+    store3(gain, H_ROW + 6, -cy, cx, 0.0)
+    store6(gain, M_ROW, (m, 0.0, 0.0, m, 0.0, m))
+    for g in range(head[GROUPS]):
+        group = standing.group_of(head, g)
+        arrays = address_of(body), address_of(tail(extra, group[FIRST])), 0.0, address_of(gain)
+        legs.call_burden(group[BURDEN], (group[OWN_NUMBERS], group[MANY], *arrays))
     n = 0
     for i in range(3):
         for j in range(3):
-            M[i, 3 + j] = joint[H_ROW + 3 * i + j]
-            M[3 + j, i] = joint[H_ROW + 3 * i + j]
+            M[i, 3 + j] = gain[H_ROW + 3 * i + j]
+            M[3 + j, i] = gain[H_ROW + 3 * i + j]
         for j in range(i, 3):
-            M[i, j], M[j, i] = joint[A_ROW + n], joint[A_ROW + n]
-            M[3 + i, 3 + j], M[3 + j, 3 + i] = joint[M_ROW + n], joint[M_ROW + n]
+            M[i, j], M[j, i] = gain[A_ROW + n], gain[A_ROW + n]
+            M[3 + i, 3 + j], M[3 + j, 3 + i] = gain[M_ROW + n], gain[M_ROW + n]
             n += 1
+
+
+@kernel
+def energies(address, work, q, v, out):
+    """Kinetic, gravity and elastic energy (3,)."""
+    header, model = header_of(address), open_platform(address)
+    M = shaped(window(standing.spare_of(header, standing.own_of(header, work)), 0, 36), (6, 6))
+    inertia(address, work, q, M)
+    kinetic = 0.0
+    for i in range(6):
+        for j in range(6):
+            kinetic += 0.5 * v[i] * M[i, j] * v[j]
+    moment, g = first_moment(model, q), three(model.f, GRAVITY)
+    out[0], out[1], out[2] = kinetic, -(g[0] * moment[0] + g[1] * moment[1] + g[2] * moment[2]), 0.0
 
 
 @callback(table.mass.signature)
@@ -385,19 +416,23 @@ def find_pose_many(address, work, lengths, q, iterations, residual):
 
 #: in place of those of the tree
 inner = forwards_of(__name__, ready, load, on_floats, on_lanes)
+_OBSERVED = ("mass", "bias_terms", "energy", "frames", "jacobian", "jacobian_rate")
 _observers = observers(
-    __name__, sizes=sizes, prepare=ready, status_of_q=state_of_q, mass=inertia, terms=terms,
-    energies=energies_of, displace=displace, frames=frames, jacobian=jacobian,
+    __name__, sizes=sizes, prepare=prepare, status_of_q=state_of_q, mass=inertia, terms=terms,
+    energies=energies, displace=displace, frames=frames, jacobian=jacobian,
 )  # fmt: skip
 functions = {
     "load": push,
-    "balance": dynamics(__name__, ready, displace, balance)["balance"],
-    "slopes": dynamics(__name__, ready, displace, balance_on_tangents)["slopes"],
+    "balance": dynamics(__name__, prepare, displace, balance)["balance"],
+    "slopes": dynamics(__name__, prepare, displace, balance_on_tangents)["slopes"],
     "inverse": inverse,
     "inverse_on_lanes": inverse_on_lanes,
     "bias": bias,
     "actuation": actuation,
-    **{name: _observers[name] for name in ("mass", "bias_terms", "frames", "jacobian", "jacobian_rate")},
+    **{
+        name: _observers[name]
+        for name in ("mass", "bias_terms", "energy", "frames", "jacobian", "jacobian_rate")
+    },
 }
 #: which of these call C functions of the legs
-CALLERS = {"hold": frozenset(("mass",)), "resist": frozenset(("inverse", "bias", "bias_terms"))}
+CALLERS = {"burden": frozenset(("mass", "energy")), "resist": frozenset(("inverse", "bias", "bias_terms"))}

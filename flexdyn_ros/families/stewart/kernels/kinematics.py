@@ -274,3 +274,26 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     n = cross(r[0], r[1], r[2], gx, gy, gz)
     add3(load, 0, n[0], n[1], n[2])
     add3(load, 3, gx, gy, gz)
+
+
+@kernel
+def first_moment(model, q):
+    """First moment of the mass of platform and legs about the world's origin, world axes [kg m]."""
+    f = model.f
+    R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
+    m = f[views.MASS]
+    mx, my, mz = turn(R, f[views.MOMENT], f[views.MOMENT + 1], f[views.MOMENT + 2])
+    mx, my, mz = mx + m * q[0], my + m * q[1], mz + m * q[2]
+    for i in range(views.LEGS):
+        at = views.FIRST_LEG + views.LEG_NUMBERS * i
+        r, s, _, _ = leg_line(f, at, R, q[0], q[1], q[2])
+        x, y, _, _, _ = leg_axes(f, at, s)
+        # the cylinder turns about the base joint, the rod rides on the platform joint
+        A, c = three(f, at + leg_at.BASE_JOINT), three(f, at + leg_at.CYLINDER_MOMENT)
+        u = three(f, at + leg_at.ROD_MOMENT)
+        h = to_world(x, y, s, (c[0] + u[0], c[1] + u[1], c[2] + u[2]))
+        cylinder, rod = f[at + leg_at.CYLINDER_MASS], f[at + leg_at.ROD_MASS]
+        mx += h[0] + cylinder * A[0] + rod * (q[0] + r[0])
+        my += h[1] + cylinder * A[1] + rod * (q[1] + r[1])
+        mz += h[2] + cylinder * A[2] + rod * (q[2] + r[2])
+    return mx, my, mz

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import LEAKS, Hydraulics, oil_settings
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import DIRECT, MODE, STATE
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
-    SUPPLY_PARAMETER_COUNT,
     SUPPLY_STATE,
-    SUPPLY_STATE_COUNT,
 )
 from flexdyn_ros.multibody.elements.cylinder.slopes import (
     UNITS,
@@ -70,24 +68,18 @@ class CylinderMemory(ElementMemory):
     def parameters(self, memory: np.ndarray) -> np.ndarray:
         """View (n, PARAMETER_COUNT) of their parameters."""
 
+    @abstractmethod
     def meanings(self, memory: np.ndarray) -> np.ndarray:
         """View (n,) of how each command is meant in the mode BY_EACH: VALVE, FORCE_COMMAND of
-        kernels/memory.py.
+        kernels/memory.py."""
 
-        Raises
-        ------
-        UnsupportedError
-            For platforms.
-        """
-        raise UnsupportedError("cylinders of a platform are told forces, or openings, all of them")
-
+    @abstractmethod
     def supplies(self, memory: np.ndarray) -> np.ndarray:
-        """View (s, SUPPLY_STATE_COUNT) of the states of shared supplies (kernels/supplies.py)."""
-        return np.zeros((0, SUPPLY_STATE_COUNT))
+        """View (s, SUPPLY_STATE_COUNT) of the states of supplies (kernels/supplies.py)."""
 
+    @abstractmethod
     def supply_parameters(self, memory: np.ndarray) -> np.ndarray:
         """View (s, SUPPLY_PARAMETER_COUNT) of their parameters."""
-        return np.zeros((0, SUPPLY_PARAMETER_COUNT))
 
     def set_leakage(self, memory: np.ndarray, cylinder: int, leakage: float) -> None:
         """See `ElementMemory`."""
@@ -137,15 +129,9 @@ class CylinderMemory(ElementMemory):
                 raise StateError(f"commands of '{name}' is {value}, expected an opening from -1 to 1")
         return values
 
+    @abstractmethod
     def account(self, memory: np.ndarray, q: np.ndarray) -> OilAccount:
-        """Energies of the oil, where the robot is.
-
-        Raises
-        ------
-        UnsupportedError
-            For cylinders that have no <supply> of their description, as the legs of platforms.
-        """
-        raise UnsupportedError("energies of oil are kept for cylinders on a <supply> that has a name")
+        """Energies of the oil, where the robot is."""
 
     @abstractmethod
     def lengths(self, q: np.ndarray) -> np.ndarray:

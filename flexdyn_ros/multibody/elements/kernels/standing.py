@@ -52,6 +52,9 @@ NO_SPRING = (0.0,) * SPRING_NUMBERS
 #: (numbers, count, body, efforts, extra, h, gain): 0
 HOLD_SIGNATURE = "int64(int64, int64, int64, int64, int64, float64, int64)"
 call_hold = caller(HOLD_SIGNATURE)
+#: (numbers, count, body, extra, h, gain): 0; what `hold` adds to the inertia alone
+BURDEN_SIGNATURE = "int64(int64, int64, int64, int64, float64, int64)"
+call_burden = caller(BURDEN_SIGNATURE)
 #: (numbers, count, body, efforts, wrench, lines): 0; moment and force that they ask for as the body
 #: accelerates, and of each the moment and the force of a unit of effort
 RESIST_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64)"
@@ -66,6 +69,7 @@ class Standing(NamedTuple):
     count: int
     hold: Callback
     hold_on_lanes: Callback
+    burden: Callback
     resist: Callback
     resist_on_lanes: Callback
     resist_on_tangents: Callback
@@ -181,7 +185,7 @@ def _kind(name: str, count: int, force: Callable, inertia: Callable) -> Standing
         add3(total, first, mx, my, mz)
         add3(total, first + 3, fx, fy, fz)
 
-    def burden(f, n, own, more, h, total):
+    def weigh(f, n, own, more, h, total):
         """Add what the body's inertia gains."""
         R, p, vo, w = load9(own, ROTATION), load3(own, ORIGIN), load3(own, VELOCITY), load3(own, OMEGA)
         none = 0.0 * R[0]
@@ -216,19 +220,24 @@ def _kind(name: str, count: int, force: Callable, inertia: Callable) -> Standing
         add3(total, 15, t00, t01, t02)
         add3(total, 18, t11, t12, t22)
 
-    ask, burden = leaf(apart(ask, name)), leaf(apart(burden, name))
+    ask, weigh = leaf(apart(ask, name)), leaf(apart(weigh, name))
 
     def hold(numbers, n, body, efforts, extra, h, gain):
         f, own, total = floats_at(numbers, count * n), floats_at(body, BODY), floats_at(gain, GAIN)
         ask(f, n, own, floats_at(efforts, n), h, total, BIAS, window(own, 0, 0))
-        burden(f, n, own, floats_at(extra, n), h, total)
+        weigh(f, n, own, floats_at(extra, n), h, total)
         return 0
 
     def hold_on_lanes(numbers, n, body, efforts, extra, h, gain):
         f, own = floats_at(numbers, count * n), lanes_of(floats_at(body, PER_LANES * BODY))
         total = lanes_of(floats_at(gain, PER_LANES * GAIN))
         ask(f, n, own, lanes_of(floats_at(efforts, PER_LANES * n)), h, total, BIAS, window(own, 0, 0))
-        burden(f, n, own, lanes_of(floats_at(extra, PER_LANES * n)), h, total)
+        weigh(f, n, own, lanes_of(floats_at(extra, PER_LANES * n)), h, total)
+        return 0
+
+    def burden(numbers, n, body, extra, h, gain):
+        f, own, total = floats_at(numbers, count * n), floats_at(body, BODY), floats_at(gain, GAIN)
+        weigh(f, n, own, floats_at(extra, n), h, total)
         return 0
 
     def resist(numbers, n, body, efforts, wrench, lines):
@@ -252,6 +261,7 @@ def _kind(name: str, count: int, force: Callable, inertia: Callable) -> Standing
     for function, signature, options in (
         (hold, HOLD_SIGNATURE, {}),
         (hold_on_lanes, HOLD_SIGNATURE, {"fastmath": _FAST}),
+        (burden, BURDEN_SIGNATURE, {}),
         (resist, RESIST_SIGNATURE, {}),
         (resist_on_lanes, RESIST_SIGNATURE, {"fastmath": _FAST}),
         (resist_on_tangents, RESIST_SIGNATURE, {"fastmath": {"contract"}}),

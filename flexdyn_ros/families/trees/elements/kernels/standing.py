@@ -65,10 +65,10 @@ from .views import (
 
 # columns in GROUP_TABLE of a group of elements of one kind on one body: the body, how many there are, the
 # first of them among all, which effort drives it (-1: none), their numbers, and C functions
-GROUP = 10
+GROUP = 11
 (
     NODE, MANY, FIRST, FIRST_EFFORT, OWN_NUMBERS,
-    HOLD, HOLD_ON_LANES, RESIST, RESIST_ON_LANES, RESIST_ON_TANGENTS,
+    HOLD, HOLD_ON_LANES, BURDEN, RESIST, RESIST_ON_LANES, RESIST_ON_TANGENTS,
 ) = range(GROUP)  # fmt: skip
 
 #: numbers of work memory for each body: where it is in the world, and the velocity of its origin
@@ -485,6 +485,7 @@ layer = {
 ASKED = (
     (HOLD, "hold", frozenset(("forward", "accelerate"))),
     (HOLD_ON_LANES, "hold_on_lanes", frozenset(("forward_on_lanes",))),
+    (BURDEN, "burden", frozenset(())),
     (RESIST, "resist", frozenset(("balance",))),
     (RESIST_ON_LANES, "resist_on_lanes", frozenset(("inverse_on_lanes",))),
     (RESIST_ON_TANGENTS, "resist_on_tangents", frozenset(("slopes",))),

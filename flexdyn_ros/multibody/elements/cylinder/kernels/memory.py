@@ -204,16 +204,11 @@ FAULT = 32768
 #: how a command is meant
 VALVE, FORCE_COMMAND = 0, 1
 
-# ---- memory of the cylinders of a platform ----
+# ---- where the memory of cylinders begins (trees/elements/kernels/oil.py) ----
 
-#: cylinders, one a leg
-LEGS = 6
-# places in it: how commands are meant, cylinders that kept their state because the new one was not finite,
-# not 0 if steps are staggered, work, parameters by leg, states by leg
-MODE, FAULTS, IS_STAGGERED, ACTUATOR_WORK = 0, 1, 2, 3
-ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
-ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
-ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
-#: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control
-#: of trees also each as its row says
+# how commands are meant; cylinders and supplies that kept their state because the new one was not finite; how
+# they move in fixed steps
+MODE, FAULTS, IS_STAGGERED = 0, 1, 2
+#: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control;
+#: each as its row says
 DIRECT, BY_VALVE, BY_FORCE, BY_EACH = 0.0, 1.0, 2.0, 3.0
