@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description.elements.oil import SharedSupply
-from flexdyn_ros.families.stewart.kernels.steps import see_cylinders
 from flexdyn_ros.families.stewart.kernels.views import LEGS
-from flexdyn_ros.families.stewart.mounting import on_supply
-from flexdyn_ros.families.trees.elements.kernels.oil import hydraulic
-from flexdyn_ros.families.trees.elements.kernels.views import SEEN
+from flexdyn_ros.families.trees.elements.kernels.oil import actuate
 from flexdyn_ros.families.trees.elements.oil import OIL_SWITCHES, OilMemory
+from flexdyn_ros.multibody.elements.cylinder.circuits import on_supply
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import SUPPLY_INDEX
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
@@ -33,11 +31,9 @@ def platform_motion(functions: Any) -> Motion:
     shortest = np.array([joint.xyz[2] for joint in sliders])
     stroke = np.array([joint.limit.upper for joint in sliders])
     table = functions.table
-    if hydraulics is not None:
-        functions.packed.header.put({SEEN: see_cylinders})
     return Motion(
         robot=functions.heads.moving.address,
-        table=table if hydraulics is None else table.with_rows(hydraulic),
+        table=table if hydraulics is None else table.with_rows({"actuate": actuate}),
         work_size=functions.packed.take_steps(functions.heads.memory.floats.size),
         place=functions.place,
         effort_limit=functions.effort_limits,

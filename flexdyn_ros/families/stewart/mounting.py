@@ -8,7 +8,7 @@ legs are beside their dynamics come from the same platform alone, in the frame o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +16,9 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.oil import (
-    Chambers,
-    CompensatedValve,
-    CylinderHydraulics,
     SharedSupply,
 )
-from flexdyn_ros.description.elements.platforms import Hydraulics, Platform
+from flexdyn_ros.description.elements.platforms import Platform
 from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.families.stewart.robot import PlatformFunctions
 from flexdyn_ros.families.trees.elements.layer import Elements
@@ -30,6 +27,7 @@ from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible
 from flexdyn_ros.families.trees.layers import Layer, layer_header
 from flexdyn_ros.families.trees.rigid.kernels import views as tree_views
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.multibody.elements.cylinder.circuits import on_supply
 from flexdyn_ros.multibody.elements.leg import MountedLeg
 from flexdyn_ros.numerics.algebra.placement import (
     Placement,
@@ -90,30 +88,6 @@ def mounted_legs(
     for leg, record in zip(lines.legs, functions.tables.leg_records(base, end), strict=True):
         hydraulics = None if leg.hydraulics is None else on_supply(leg.hydraulics, supplies)
         yield replace(record, hydraulics=hydraulics, line=leg.line)
-
-
-def on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
-    """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added where
-    it names none of the robot."""
-    key, name = (own.supply, own.fluid), own.supply.name
-    if not name and key not in supplies:
-        number = "" if not supplies else f"_{len(supplies) + 1}"
-        named: dict[str, Any] = {"name": f"platform/supply{number}", "fluid": own.fluid}
-        supplies[key] = SharedSupply(**named | _values(own.supply) | {"name": named["name"]})
-    return CylinderHydraulics(
-        supply=name or supplies[key].name,
-        chambers=Chambers(**_values(own.cylinder)),
-        valve=CompensatedValve(**_values(own.valve)),
-        leakage=own.leakage,
-        friction=own.friction,
-        end_stop=own.end_stop,
-        cushion=own.cushion,
-        control=own.control,
-    )
-
-
-def _values(record: Any) -> dict[str, Any]:
-    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def mounted_functions(description: RobotDescription) -> TreeFunctions:

@@ -50,6 +50,14 @@ class PackedPlatform(PackedElements):
         self.header.put({views.UNIVERSAL: tables.universal, views.NUMBERS: numbers})
         self.header.put({layout.NU: views.LEGS, layout.EFFORTS_AT: 0})
         self.floats = (*self.floats, numbers)
+        # legs that are told their forces lose nothing
+        self.wrapped = self.wrapped.without("losses")
+
+    def open(self, names: tuple[str, ...]) -> None:
+        """See `PackedElements`; cylinders with oil are seen all at once."""
+        super().open(names)
+        if "actuate" in names:
+            self.header.put({layout.SEEN: steps.see_cylinders})
 
 
 def _elements_of(tables: PlatformTables) -> tuple[Element, ...]:

@@ -29,9 +29,7 @@ _OF_DEMO = (
     *("ready", "inverse", "inertia", "load", "mass", "status", "bias_terms", "energy"),
     *("slopes", "balance", "moved"),
 )
-#: functions of trees with elements that platforms have others for
 _ELEMENTS = "families.trees.elements.kernels"
-_OF_ELEMENTS = ("actuation", "balance", "elements", "forward*", "mass", "momenta", "slopes", "all_slopes")
 _ONE = ("observe_one", "place_one", "move_one", "identity_one", "subtract_one")
 
 #: groups of this package
@@ -56,18 +54,16 @@ OURS = Groups(
     ),
     rare=(
         *("*.entries.momenta", "*.accelerate_densely", "families.trees.rigid.kernels.coriolis.*"),
+        *("families.trees.lagrange.*", "families.trees.loops.*", f"{_ELEMENTS}.*.inverse_on_lanes"),
         *(
-            "families.trees.lagrange.*",
-            "families.trees.loops.*",
-            "families.trees.elements.*.inverse_on_lanes",
+            f"{_ELEMENTS}.{module}.*"
+            for module in ("dense", "inertias", "joined*", "parts", "steps", "verbs")
         ),
-        *(f"{_ELEMENTS}.{module}.*" for module in ("dense", "inertias", "joined*", "oil", "steps")),
-        *(f"{_ELEMENTS}.verbs.{name}" for name in _OF_ELEMENTS),
+        *(f"{_ELEMENTS}.oil.{name}" for name in ("comply", "settle")),
         *(f"{_ELEMENTS}.standing.{name}" for name in ("balance", "slopes", "forward_dynamics_one")),
-        *(f"multibody.elements.kernels.lines.{name}" for name in ("s*", "t*", "*_lanes", "*_tangents")),
-        *(f"multibody.elements.kernels.legs.{name}" for name in ("spin*", "*_lanes", "*_tangents")),
+        *(f"multibody.elements.kernels.{module}.*" for module in ("lines", "legs")),
         *(f"multibody.elements.kernels.standing.{name}" for name in ("legs*", "lines*", "*_tangents")),
-        "multibody.elements.cylinder.kernels.entries.*",
+        *(f"multibody.elements.cylinder.kernels.entries.{name}" for name in ("tick", "stored")),
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),
         *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),
         *("families.wheeled.kernels.entries.slopes", "families.wheeled.kernels.entries.joint_forces_many"),

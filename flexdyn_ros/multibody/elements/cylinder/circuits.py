@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.lines import DrivenCylinder
-from flexdyn_ros.description.elements.oil import CylinderHydraulics, SharedSupply
-from flexdyn_ros.description.elements.platforms import Leg
+from flexdyn_ros.description.elements.oil import (
+    Chambers,
+    CompensatedValve,
+    CylinderHydraulics,
+    SharedSupply,
+)
+from flexdyn_ros.description.elements.platforms import Hydraulics, Leg
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.errors import UnknownNameError
@@ -131,3 +136,27 @@ def unused_supplies(description: RobotDescription) -> tuple[str, ...]:
     used = {circuit.supply.name for circuit in circuits_of(description)}
     names = [s.name for s in description.extras.get("supply", ()) if isinstance(s, SharedSupply)]
     return tuple(f"no cylinder uses supply '{name}'" for name in names if name not in used)
+
+
+def on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
+    """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added where
+    it names none of the robot."""
+    key, name = (own.supply, own.fluid), own.supply.name
+    if not name and key not in supplies:
+        number = "" if not supplies else f"_{len(supplies) + 1}"
+        named: dict[str, Any] = {"name": f"platform/supply{number}", "fluid": own.fluid}
+        supplies[key] = SharedSupply(**named | _values(own.supply) | {"name": named["name"]})
+    return CylinderHydraulics(
+        supply=name or supplies[key].name,
+        chambers=Chambers(**_values(own.cylinder)),
+        valve=CompensatedValve(**_values(own.valve)),
+        leakage=own.leakage,
+        friction=own.friction,
+        end_stop=own.end_stop,
+        cushion=own.cushion,
+        control=own.control,
+    )
+
+
+def _values(record: Any) -> dict[str, Any]:
+    return {each.name: getattr(record, each.name) for each in fields(record)}
