@@ -67,7 +67,6 @@ OURS = Groups(
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),
         *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),
         *("families.wheeled.kernels.entries.slopes", "families.wheeled.kernels.entries.joint_forces_many"),
-        "families.wheeled.kernels.tree_wheels*",
     ),
     longest=("families.trees.flexible.kernels.steps.accelerate*",),
 )
