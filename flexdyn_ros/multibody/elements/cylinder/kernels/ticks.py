@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.numbers.functions import larger
 
 from . import memory as at
 from . import supplies as of
@@ -228,10 +229,10 @@ def tick_ideal(parameters, S, states, Y, index, motion, commands, modes, dt, fol
         if hangs(P, index):
             row = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
             before = row[at.SUPPLY_WORK]
-            one = 1.0 if motion[2][i] != 0.0 else follow
+            one = 1.0 if follow == 1.0 or motion[2][i] != 0.0 else follow
             tick_leg(P, row, p, motion[0][i], motion[1][i], motion[2][i], commands[i], int(modes[i]), dt, one)
             work += row[at.SUPPLY_WORK] - before
-            attempts = max(attempts, row[at.ATTEMPTS])
+            attempts = larger(attempts, row[at.ATTEMPTS])
     fluid = fluid_of_supply(S)
     w = volume_and_stiffness(fluid, p)[0]
     taken = work / (dt * energies(fluid, p, w)[1])
