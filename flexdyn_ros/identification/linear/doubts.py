@@ -4,7 +4,7 @@ position or an effort of the opposite sign, numbers that bodies cannot have."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
@@ -67,17 +67,20 @@ def unexplained(samples: Samples) -> tuple[str, ...]:
 
 def resisting(
     robot: Robot, motions: Sequence[Motion], bodies: Bodies, base: BaseParameters, plain: Estimate,
-    found: np.ndarray, nearest: np.ndarray,
+    found: np.ndarray, nearest: np.ndarray, left_over: Mapping[str, float],
 ) -> tuple[str, ...]:  # fmt: skip
     """A sentence on efforts of which numbers that can be leave far more than plain least squares, and on what
-    is in the way: `found` and `nearest` (np,) are both kinds of numbers."""
+    is in the way: `found` and `nearest` (np,) are both kinds of numbers, `left_over` shares of the efforts
+    that the former leave."""
     left, least = plain.left(base.of(found)), plain.left(plain.beta)
     sizes = np.where(plain.sizes > 0.0, plain.sizes, 1.0)
-    told = [
-        f"{percent(left[j] / sizes[j])} of {name}.effort (plain least squares {percent(least[j] / sizes[j])})"
-        for j, name in enumerate(robot.effort_names)
-        if left[j] > RAISED * least[j] and left[j] > ROUNDING * sizes[j]
-    ]
+    told = []
+    for j, name in enumerate(robot.effort_names):
+        if left[j] > RAISED * least[j] and left[j] > ROUNDING * sizes[j]:
+            # of an effort, not of what is left of it for numbers that are fitted
+            share = left_over.get(f"{name}.effort", left[j] / sizes[j])
+            least_share = percent(share * least[j] / left[j])
+            told.append(f"{percent(share)} of {name}.effort (plain least squares {least_share})")
     if not told:
         return ()
     low = [f"{base.parameters[i].name} {nearest[i]:.3g}" for i in bodies.too_low(nearest)]

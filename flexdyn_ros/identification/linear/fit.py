@@ -172,7 +172,7 @@ def fit_linear(
     doubts += without_peak(joints, values)
     if not consistent:
         doubts += [f"{link}: no distribution of mass has this inertia" for link in bodies.unphysical(found)]
-    doubts += resisting(robot, motions, bodies, base, plain, found, nearest)
+    doubts += resisting(robot, motions, bodies, base, plain, found, nearest, identified.left_over)
     if consistent:
         doubts += heavy(base, before, found)
     if fits_poorly(samples):
