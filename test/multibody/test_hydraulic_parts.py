@@ -113,6 +113,16 @@ def test_a_valve_command_beyond_its_range_is_clamped_and_said():
 # ---- chambers ----
 
 
+@pytest.mark.parametrize("v", [0.05, -0.05])
+def test_flows_are_what_chambers_take_once_pressures_stand(v):
+    h = cylinder(friction=None, leakage={"internal": 0.0})
+    state = at_pressures(h, 60 * BAR, 60 * BAR)
+    for k in range(1500):
+        state = step(h, state, 0.3 + v * 1e-3 * k, v, np.sign(v) * 0.3)
+    assert state.flow_bore[0] == pytest.approx(h.model.column("bore_area")[0] * v, rel=1e-3)
+    assert state.flow_rod[0] == pytest.approx(-h.model.column("rod_area")[0] * v, rel=1e-3)
+
+
 def test_relief_valve_holds_the_pressure_near_its_setting():
     supply = {"relief_pressure": 180e5, "relief_conductance": 1e-9}
     highest = {}

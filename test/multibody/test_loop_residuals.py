@@ -27,7 +27,7 @@ STILL = np.zeros(law.ACCELERATION)
 
 def rows_of(motion, acceleration=STILL, length=0.0):
     """All ten rows, interpreted: of any number type."""
-    rows = np.zeros((10, at.ROW), dtype=np.result_type(motion, acceleration))
+    rows = np.full((10, at.ROW), np.nan, dtype=np.result_type(motion, acceleration))
     for kind in KINDS:
         at.closed_row(kind, length, motion, acceleration, rows[kind])
     return rows

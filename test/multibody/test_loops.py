@@ -112,6 +112,9 @@ def test_a_mechanism_without_an_actuator_has_no_inverse_dynamics():
     assert r.actuators == ()
     with pytest.raises(SingularityError, match="no chosen actuator moves the mechanism"):
         r.inverse_dynamics(q, v, A)
+    with pytest.warns(FlexdynWarning, match="2 of 2 motions are not possible"):
+        tau = r.inverse_dynamics(*(np.array([x, x]) for x in (q, v, A)))
+    assert np.isnan(tau).all()
 
 
 @pytest.mark.parametrize("name", ["four_bar", "delta"])
