@@ -162,6 +162,27 @@ def test_parameters_that_change_are_other_numbers_of_the_description(kind):
         alike(robot.with_parameters({name: 7.0}), other)
 
 
+@pytest.mark.parametrize(("method", "bound"), [("rosenbrock", 3e-5), ("rk4", 1e-9)])
+def test_elements_take_and_give_the_energy_that_runs_tell(method, bound):
+    """Few steps, which interpreted kernels do too."""
+    tags = (
+        '<flexdyn><gravity>0 0 -9.81</gravity><spring name="s" base="world" base_xyz="0.2 0.6 -0.3" end="l2"'
+        ' end_xyz="0.2 -0.1 0.3" stiffness="70" damping="6" free_length="0.2"/><torsion_spring name="t"'
+        ' base="l0" end="l1" axis="0 1 0" stiffness="30" damping="2" reference="0.3"/><cylinder name="c"'
+        ' base="l0" base_xyz="0.5 0 -0.6" end="l1" end_xyz="0.2 0.4 0.3" minimum_length="0.2" stroke="2">'
+        f"{MASSES}</cylinder></flexdyn>"
+    )
+    robot = flexdyn_ros.load(arm("revolute", "0 0 1", tags))
+    run = flexdyn_ros.simulate(
+        robot, 0.01, [0.3, -0.4], [2.0, -3.0], dt=1e-3, method=method, control=[0.0, 0.0, 900.0]
+    )
+    assert abs(run.work[-1]) > 0.1
+    assert run.dissipated[-1] > 0.05
+    assert np.abs(run.balance()).max() < bound
+    lengths = robot.cylinder_states(run.q[[0, -1]], run.v[[0, -1]]).length[:, 0]
+    assert run.work[-1] == pytest.approx(900.0 * np.diff(lengths)[0], rel=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_springs_are_those_of_mujoco(seed):
     """Spatial tendons of MuJoCo with stiffness, damping and rest length, on an arm of two hinges."""
