@@ -162,6 +162,27 @@ def test_parameters_that_change_are_other_numbers_of_the_description(kind):
         alike(robot.with_parameters({name: 7.0}), other)
 
 
+def test_joints_that_show_elements_have_the_rates_of_their_places():
+    """Six of each; those of the place where the cylinder stands are at rest."""
+    spring = (
+        '<spring name="s" base="l1" base_xyz="0.1 0.3 0.2" end="l2" end_xyz="0.7 -0.4 0.5" stiffness="1"/>'
+        '<cylinder name="c" base="world" base_xyz="0.4 -0.6 -0.5" end="l2" end_xyz="0.2 0.1 0.3"'
+        f' minimum_length="0.2" stroke="4">{MASSES}</cylinder>'
+    )
+    robot = flexdyn_ros.load(arm("floating", "0 0 1", f"<flexdyn>{spring}</flexdyn>"))
+    shown, rng, h = flexdyn_ros.expand(robot), np.random.default_rng(2), 1e-6
+    q, v = (
+        robot.integrate(robot.neutral(), 0.3 * rng.standard_normal(robot.nv), 1.0),
+        rng.standard_normal(robot.nv),
+    )
+    ahead, behind = (shown.joint_positions(robot.integrate(q, v, step)) for step in (h, -h))
+    named = [i for i, name in enumerate(shown.joint_names) if name.startswith(("s/", "c/"))]
+    assert len(named) == 12
+    rates = shown.joint_velocities(q, v)
+    np.testing.assert_allclose(rates[named], ((ahead - behind) / (2.0 * h))[named], atol=1e-7)
+    assert (np.abs(rates[named]) > 1e-3).sum() == 9
+
+
 @pytest.mark.parametrize(("method", "bound"), [("rosenbrock", 3e-5), ("rk4", 1e-9)])
 def test_elements_take_and_give_the_energy_that_runs_tell(method, bound):
     """Few steps, which interpreted kernels do too."""
