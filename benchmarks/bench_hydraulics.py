@@ -1,4 +1,4 @@
-"""Time of hydraulic ticks: six legs alone, and a step of the platform with and without them.
+"""Time of hydraulic ticks: six legs alone, a step of the platform with and without them, and of `boom`.
 
     python benchmarks/bench_hydraulics.py [--quick]
 
@@ -30,6 +30,19 @@ def timed(action, rounds, per=1):
     return 1e6 * median(found)
 
 
+def step_of_boom(method, rounds):
+    """Median time of a step of `boom` in the compiled loop while its valves open to and fro [us]."""
+    stepper = Stepper(flexdyn_ros.load("boom"), 1e-3, method)
+    oil, opening = FusedHydraulics(stepper, "valve"), np.full(3, 0.1)
+
+    def to_and_fro():
+        opening[:] *= -1.0
+        oil.command(opening)
+        stepper.advance(STEPS)
+
+    return timed(to_and_fro, rounds, STEPS)
+
+
 def main():
     rounds = 3 if program.parser(__doc__).parse_args().quick else ROUNDS
     robot = flexdyn_ros.load("stewart_1t")
@@ -53,9 +66,11 @@ def main():
         driven.advance(STEPS)
 
     fused = timed(to_and_fro, rounds, STEPS)
+    of_boom = [step_of_boom(method, rounds) for method in ("rosenbrock", "staggered")]
     sys.stdout.write(
         f"tick of six legs, called from Python: valves {alone:.1f} us, force control {controlled:.1f} us\n"
         f"step of 1 ms in the compiled loop: without cylinders {without:.1f} us, with {fused:.1f} us\n"
+        f"step of 1 ms of boom: implicit {of_boom[0]:.1f} us, staggered {of_boom[1]:.1f} us\n"
     )
 
 

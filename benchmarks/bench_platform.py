@@ -6,7 +6,8 @@ The robot is stewart_1t. Peers close its open tree by six constraints at the sph
 `connect` equalities, timed over `mj_forward` (state to accelerations; no step in time), Pinocchio by
 `constraintDynamics` with six point contacts. Sides take turns; each figure is the median over the turns,
 each ratio (theirs / ours) the median of the ratios of one turn. Before timing, accelerations are compared;
-MuJoCo's constraints are soft, its difference is printed. A peer that is not installed is left out.
+MuJoCo's constraints are soft, its difference is printed. A peer that is not installed is left out. The last
+rows are of an electric hexapod on a carriage that slides and turns.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import flexdyn_ros
 from flexdyn_ros.robot import set_batch_threads
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+from mounted_platforms import CARRIAGE, with_arm
 from platform_oracle import ClosedTree
 
 BATCH = 4096
@@ -142,6 +144,21 @@ def batched(batch: int, repeats: int) -> list[dict]:
     return rows
 
 
+def on_a_carriage(calls: int, repeats: int) -> list[dict]:
+    """Calls of a hexapod whose base moves; seconds per call."""
+    robot = flexdyn_ros.load(with_arm(CARRIAGE))
+    rng = np.random.default_rng(3)
+    q, (v, a), tau = robot.random(rng), rng.uniform(-0.5, 0.5, (2, robot.nv)), rng.uniform(-1, 1, robot.nu)
+    verbs = {
+        "forward": lambda: robot.forward_dynamics(q, v, tau),
+        "inverse": lambda: robot.inverse_dynamics(q, v, a),
+    }
+    return [
+        compare(f"{name} dynamics, hexapod on a carriage", verb, None, calls, repeats)
+        for name, verb in verbs.items()
+    ]
+
+
 def main() -> None:
     """Print a table, or JSON."""
     parser = program.parser(__doc__)
@@ -153,6 +170,7 @@ def main() -> None:
     if options.quick:
         options.calls, options.repeats, batch = 2, 1, 64
     rows = per_call(options.calls, options.repeats) + batched(batch, options.repeats)
+    rows += on_a_carriage(options.calls, options.repeats)
     if options.json:
         print(json.dumps(rows))
         return
