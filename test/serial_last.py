@@ -30,7 +30,7 @@ LONGEST = (
     "test/numerics/test_compiler.py",
     "test/export/test_oil_of_trees.py",
     "test/nodes/test_bending_control.py",
-    "test/families/stewart/test_mounted_uses.py",
+    "test/families/platform/test_mounted_uses.py",
     "test/export/test_loops.py",
     "test/export/test_hydraulics.py",
     "test/export/test_fmu.py",

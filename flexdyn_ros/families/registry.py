@@ -15,8 +15,8 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.errors import FlexdynError, FlexdynWarning
 from flexdyn_ros.families.continuum.family import CONTINUUM
+from flexdyn_ros.families.platform.family import MOUNTED, STEWART
 from flexdyn_ros.families.record import Family
-from flexdyn_ros.families.stewart.family import MOUNTED, STEWART
 from flexdyn_ros.families.trees.family import TREES
 from flexdyn_ros.families.wheeled.family import WHEELED
 

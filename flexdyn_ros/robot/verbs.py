@@ -358,7 +358,7 @@ class Robot:
         """Numbers that tau is linear in: ten of each rigid body, those of the joints
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
         (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
-        ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`), of soft arms bodies
+        ten numbers of platform, cylinders and rods (`families/platform/parameters.py`), of soft arms bodies
         and sections (`families/continuum/model.py`), of wheels suspensions and tyres
         (`families/wheeled/parameters.py`).
 

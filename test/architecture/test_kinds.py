@@ -14,7 +14,7 @@ PACKAGE = ROOT / "flexdyn_ros"
 BELOW = ("families", "multibody", "description", "loading.py")
 #: attributes of a description that only robots of one family have
 ELEMENTS = {"platform", "wheels", "sections"}
-CONCRETE = re.compile(r"flexdyn_ros\.families\.(continuum|stewart|trees|wheeled)\b")
+CONCRETE = re.compile(r"flexdyn_ros\.families\.(continuum|platform|trees|wheeled)\b")
 
 
 def _name(node):
@@ -58,7 +58,7 @@ def test_no_file_asks_which_family_a_robot_is_of():
         "description.wheels",
         "from flexdyn_ros.families.trees.robot import f",
         "from flexdyn_ros.families import wheeled",
-        "import flexdyn_ros.families.stewart.model",
+        "import flexdyn_ros.families.platform.model",
     ],
 )
 def test_every_form_of_the_question_is_seen(source):

@@ -1,5 +1,5 @@
-"""A free body on six cylinders is a platform: methods equal families/stewart, whose equations others check
-(test/families/stewart/test_platform_checks.py, worked numbers, what version 0.2 says).
+"""A free body on six cylinders is a platform: methods equal families/platform, whose equations others check
+(test/families/platform/test_platform_checks.py, worked numbers, what version 0.2 says).
 
 The robot is H1 of the literature's size, shipped as `stewart_1t` (docs/theory/platform.md, "Worked example").
 """

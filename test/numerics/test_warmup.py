@@ -86,7 +86,7 @@ def test_what_trees_need_to_move_is_compiled_at_the_start():
 
 def test_what_every_family_needs_to_move_is_common():
     common = short(["common"])
-    for family in ("rigid", "flexible", "continuum", "wheeled", "stewart"):
+    for family in ("rigid", "flexible", "continuum", "wheeled", "platform"):
         verbs = (*ONE_STATE, "inverse_on_lanes", "forward_on_lanes")
         assert {f"{family}.kernels.entries.{verb}" for verb in verbs} <= common
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexdyn_ros.families.continuum.kernels import entries as continuum
-from flexdyn_ros.families.stewart.kernels import entries as stewart
+from flexdyn_ros.families.platform.kernels import entries as platform
 from flexdyn_ros.families.trees.flexible.kernels import entries as flexible
 from flexdyn_ros.families.trees.flexible.kernels.rnea import flexible_newton_euler
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
@@ -50,10 +50,10 @@ def balance_of_platform(robot, wrenches, tau):
     def balance(q, v, a):
         out = memory.room([0j] * 6)
         with memory.in_use():
-            stewart.balance(robot.functions.address, work, q, v, a, tau, *points, loads, out)
+            platform.balance(robot.functions.address, work, q, v, a, tau, *points, loads, out)
         return out.astype(complex)
 
-    return balance, lambda q, r, out: stewart.displace(robot.functions.address, q, r, out)
+    return balance, lambda q, r, out: platform.displace(robot.functions.address, q, r, out)
 
 
 def slopes(robot, q, v, a, wrenches=None, tau=None):

@@ -65,7 +65,7 @@ OURS = Groups(
         *(f"multibody.elements.kernels.standing.{name}" for name in ("legs*", "lines*", "*_tangents")),
         *(f"multibody.elements.cylinder.kernels.entries.{name}" for name in ("tick", "stored")),
         *(f"multibody.elements.cylinder.kernels.forces.{name}" for name in ("rest", "accept", "settle")),
-        *("families.stewart.kernels.entries.slopes", "families.stewart.kernels.entries.reactions_many"),
+        *("families.platform.kernels.entries.slopes", "families.platform.kernels.entries.reactions_many"),
         *("families.wheeled.kernels.entries.slopes", "families.wheeled.kernels.entries.joint_forces_many"),
     ),
     longest=("families.trees.flexible.kernels.steps.accelerate*",),

@@ -8,11 +8,11 @@ from math import asin, floor, isinf, pi
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.families.stewart.kernels.entries import find_pose_many, leg_jacobian_many, legs_many
-from flexdyn_ros.families.stewart.kernels.kinematics import ANGLES, MOTION_COLUMNS
-from flexdyn_ros.families.stewart.model import LegFacts, PlatformTables, beyond_limits
-from flexdyn_ros.families.stewart.packed import PackedPlatform
-from flexdyn_ros.families.stewart.refusals import LARGEST_K
+from flexdyn_ros.families.platform.kernels.entries import find_pose_many, leg_jacobian_many, legs_many
+from flexdyn_ros.families.platform.kernels.kinematics import ANGLES, MOTION_COLUMNS
+from flexdyn_ros.families.platform.model import LegFacts, PlatformTables, beyond_limits
+from flexdyn_ros.families.platform.packed import PackedPlatform
+from flexdyn_ros.families.platform.refusals import LARGEST_K
 
 #: combinations of strokes that are tried: all ends, and so many at random
 RANDOM_STROKES = 400

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import SingularityError
-from flexdyn_ros.families.stewart.margins import MASK_BITS
+from flexdyn_ros.families.platform.margins import MASK_BITS
 
 
 def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
-    from flexdyn_ros.families.stewart.robot import PlatformFunctions
+    from flexdyn_ros.families.platform.robot import PlatformFunctions
 
     return PlatformFunctions(description)
 
 
 def _check(robot: Robot) -> Findings:
-    from flexdyn_ros.families.stewart.checks import check_platform
+    from flexdyn_ros.families.platform.checks import check_platform
 
     return Findings(*check_platform(robot))
 
 
 def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
-    from flexdyn_ros.families.stewart.expanded import PlatformJoints, limit_platform
+    from flexdyn_ros.families.platform.expanded import PlatformJoints, limit_platform
 
     limit_platform(root, robot)
     joints = PlatformJoints(robot)
@@ -60,28 +60,28 @@ def _appearance(description: RobotDescription) -> Appearance:
 
 
 def _mounted_functions(description: RobotDescription) -> FamilyFunctions:
-    from flexdyn_ros.families.stewart.mounting import mounted_functions
+    from flexdyn_ros.families.platform.mounting import mounted_functions
 
     return mounted_functions(description)
 
 
 def _refuse_beside(description: RobotDescription) -> None:
     """What a tree cannot have, beside a platform or not."""
-    from flexdyn_ros.families.stewart.refusals import refuse_beside
+    from flexdyn_ros.families.platform.refusals import refuse_beside
 
     refuse_in_trees(description)
     refuse_beside(description)
 
 
 def _check_mounted(robot: Robot) -> Findings:
-    from flexdyn_ros.families.stewart.checks import check_mounted
+    from flexdyn_ros.families.platform.checks import check_mounted
 
     found, (warnings, notes) = check_bending(robot), check_mounted(robot)
     return found._replace(warnings=found.warnings + warnings, notes=found.notes + notes)
 
 
 def _expand_mounted(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
-    from flexdyn_ros.families.stewart.expanded import MountedJoints, limit_platform
+    from flexdyn_ros.families.platform.expanded import MountedJoints, limit_platform
 
     parts, efforts = expand_tree(root, robot, segments)
     limit_platform(root, robot.mechanism)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from flexdyn_ros.families.stewart.kernels import entries, steps, views
-from flexdyn_ros.families.stewart.model import PlatformTables
+from flexdyn_ros.families.platform.kernels import entries, steps, views
+from flexdyn_ros.families.platform.model import PlatformTables
 from flexdyn_ros.families.trees.elements.kernels import standing
 from flexdyn_ros.families.trees.elements.kernels import views as layout
 from flexdyn_ros.families.trees.elements.model import Element, End, PackedElements

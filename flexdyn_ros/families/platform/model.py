@@ -16,8 +16,8 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.description.elements.platforms import Leg
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.stewart.kernels import views as at
-from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism
+from flexdyn_ros.families.platform.kernels import views as at
+from flexdyn_ros.families.platform.refusals import check_axis, check_mechanism
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.parameters import body_parameters
 from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at

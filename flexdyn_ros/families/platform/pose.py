@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.errors import ConvergenceError
-from flexdyn_ros.families.stewart.margins import homogeneous
+from flexdyn_ros.families.platform.margins import homogeneous
 
 #: largest error of a length that is accepted [m]
 ACCEPTED_RESIDUAL = 1e-9

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.stewart.model import PlatformTables, beyond_limits
-from flexdyn_ros.families.stewart.refusals import LARGEST_K
-from flexdyn_ros.families.stewart.results import Legs, Margins
+from flexdyn_ros.families.platform.model import PlatformTables, beyond_limits
+from flexdyn_ros.families.platform.refusals import LARGEST_K
+from flexdyn_ros.families.platform.results import Legs, Margins
 
 #: what each bit of `Margins.mask` says
 MASK_BITS = {

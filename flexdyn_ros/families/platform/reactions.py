@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.families.stewart.model import PlatformTables
-from flexdyn_ros.families.stewart.results import Reactions
+from flexdyn_ros.families.platform.model import PlatformTables
+from flexdyn_ros.families.platform.results import Reactions
 
 #: parts of a leg as numbers of its bodies run
 CROSS, CYLINDER, ROD = range(3)

@@ -20,7 +20,7 @@ from flexdyn_ros.description.elements.oil import (
 )
 from flexdyn_ros.description.elements.platforms import Platform
 from flexdyn_ros.description.elements.urdf import Base
-from flexdyn_ros.families.stewart.robot import PlatformFunctions
+from flexdyn_ros.families.platform.robot import PlatformFunctions
 from flexdyn_ros.families.trees.elements.layer import Elements
 from flexdyn_ros.families.trees.flexible.kernels.kinematics import place_flexible
 from flexdyn_ros.families.trees.flexible.kernels.views import carve_flexible

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
-from flexdyn_ros.families.stewart.kernels import entries as kernels
-from flexdyn_ros.families.stewart.kernels import kinematics as columns
-from flexdyn_ros.families.stewart.margins import ball_motion, margins_of
-from flexdyn_ros.families.stewart.model import LegFacts, PlatformTables, near_limits
-from flexdyn_ros.families.stewart.pose import MODES, Acceptance, Found, complain, turn_between
-from flexdyn_ros.families.stewart.reactions import leg_loads
-from flexdyn_ros.families.stewart.results import Legs, LegStates, Margins, Pose, Reactions
+from flexdyn_ros.families.platform.kernels import entries as kernels
+from flexdyn_ros.families.platform.kernels import kinematics as columns
+from flexdyn_ros.families.platform.margins import ball_motion, margins_of
+from flexdyn_ros.families.platform.model import LegFacts, PlatformTables, near_limits
+from flexdyn_ros.families.platform.pose import MODES, Acceptance, Found, complain, turn_between
+from flexdyn_ros.families.platform.reactions import leg_loads
+from flexdyn_ros.families.platform.results import Legs, LegStates, Margins, Pose, Reactions
 from flexdyn_ros.robot.arguments import (
     Rows,
     by_name,

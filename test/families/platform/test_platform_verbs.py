@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.families.stewart.margins import segment_distance
+from flexdyn_ros.families.platform.margins import segment_distance
 from flexdyn_ros.robot import set_batch_threads
 
 
@@ -338,7 +338,7 @@ def test_axes_that_strokes_can_bring_to_their_singularity_are_refused():
 
 
 def test_limits_of_the_second_joint_are_judged_around_the_circle():
-    from flexdyn_ros.families.stewart.reach import limits_keep_clear
+    from flexdyn_ros.families.platform.reach import limits_keep_clear
 
     leg = flexdyn_ros.load("stewart_1t").legs[0]
 
@@ -420,7 +420,7 @@ def test_simulated_platforms_keep_the_account_of_energy():
 
 def test_the_search_for_singular_axes_climbs_beyond_what_samples_find():
     """Each leg's largest |u.s| against 4000 poses of independent random strokes, all of which it tops."""
-    from flexdyn_ros.families.stewart.reach import _Reach
+    from flexdyn_ros.families.platform.reach import _Reach
 
     robot = flexdyn_ros.load("stewart_electric")
     reach = _Reach(robot.functions.tables, robot.functions.packed)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description.elements.oil import SharedSupply
-from flexdyn_ros.families.stewart.kernels.views import LEGS
+from flexdyn_ros.families.platform.kernels.views import LEGS
 from flexdyn_ros.families.trees.elements.kernels.oil import actuate
 from flexdyn_ros.families.trees.elements.oil import OIL_SWITCHES, OilMemory
 from flexdyn_ros.multibody.elements.cylinder.circuits import on_supply

@@ -10,13 +10,13 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.families.stewart.kernels import entries as kernels
-from flexdyn_ros.families.stewart.legs import OFFERS, LegKinematics
-from flexdyn_ros.families.stewart.margins import homogeneous
-from flexdyn_ros.families.stewart.model import build_mechanism, mechanism_parameters, platform_tables
-from flexdyn_ros.families.stewart.packed import PackedPlatform
-from flexdyn_ros.families.stewart.reach import check_reach
-from flexdyn_ros.families.stewart.refusals import ROUND_LEGS, check_spin
+from flexdyn_ros.families.platform.kernels import entries as kernels
+from flexdyn_ros.families.platform.legs import OFFERS, LegKinematics
+from flexdyn_ros.families.platform.margins import homogeneous
+from flexdyn_ros.families.platform.model import build_mechanism, mechanism_parameters, platform_tables
+from flexdyn_ros.families.platform.packed import PackedPlatform
+from flexdyn_ros.families.platform.reach import check_reach
+from flexdyn_ros.families.platform.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import carry, changed
@@ -220,7 +220,7 @@ class PlatformFunctions(EntryFunctions):
 
     def motion(self) -> Motion:
         """Compiled fixed steps."""
-        from flexdyn_ros.families.stewart.motion import platform_motion
+        from flexdyn_ros.families.platform.motion import platform_motion
 
         return platform_motion(self)
 
