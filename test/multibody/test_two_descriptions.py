@@ -163,13 +163,13 @@ def test_parameters_that_change_are_other_numbers_of_the_description(kind):
 
 
 def test_joints_that_show_elements_have_the_rates_of_their_places():
-    """Six of each; those of the place where the cylinder stands are at rest."""
+    """Six of each, seen from a base that moves itself."""
     spring = (
         '<spring name="s" base="l1" base_xyz="0.1 0.3 0.2" end="l2" end_xyz="0.7 -0.4 0.5" stiffness="1"/>'
         '<cylinder name="c" base="world" base_xyz="0.4 -0.6 -0.5" end="l2" end_xyz="0.2 0.1 0.3"'
         f' minimum_length="0.2" stroke="4">{MASSES}</cylinder>'
     )
-    robot = flexdyn_ros.load(arm("floating", "0 0 1", f"<flexdyn>{spring}</flexdyn>"))
+    robot = flexdyn_ros.load(arm("floating", "0 0 1", f'<flexdyn><base type="floating"/>{spring}</flexdyn>'))
     shown, rng, h = flexdyn_ros.expand(robot), np.random.default_rng(2), 1e-6
     q, v = (
         robot.integrate(robot.neutral(), 0.3 * rng.standard_normal(robot.nv), 1.0),
@@ -180,7 +180,7 @@ def test_joints_that_show_elements_have_the_rates_of_their_places():
     assert len(named) == 12
     rates = shown.joint_velocities(q, v)
     np.testing.assert_allclose(rates[named], ((ahead - behind) / (2.0 * h))[named], atol=1e-7)
-    assert (np.abs(rates[named]) > 1e-3).sum() == 9
+    assert (np.abs(rates[named]) > 1e-3).all()
 
 
 @pytest.mark.parametrize(("method", "bound"), [("rosenbrock", 3e-5), ("rk4", 1e-9)])
