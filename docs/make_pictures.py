@@ -1,7 +1,7 @@
-"""Makes the pictures of the viewer in docs/images: each family by itself, four of them as one, and the moving
-picture of the README.
+"""Makes the pictures of the viewer in docs/images: each family by itself, four of them as one, and moving
+pictures: that of the README (robots), and single robots (film_boom, film_hexapod_arm).
 
-    scripts/run python docs/make_pictures.py [NAME ... | film | panels]
+    scripts/run python docs/make_pictures.py [NAME ... | FILM ... | panels]
 
 Wants a chromium; renders without a screen.
 """
@@ -9,6 +9,7 @@ Wants a chromium; renders without a screen.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,8 +122,8 @@ SCENES = (
 
 
 class Take(NamedTuple):
-    """A part of the moving picture: robot, poses over a period (0 to 1), colours, share of the height that is
-    looked at, its place (row, first column, columns), and its title."""
+    """A part of a moving picture: robot, poses over a period (0 to 1), colours, share of the height that is
+    looked at, its place (row, first column, columns), its title, and how many frames it has."""
 
     robot: str
     poses: Callable[[Any], Callable[[float], np.ndarray]]
@@ -130,6 +131,7 @@ class Take(NamedTuple):
     closer: float
     place: tuple[int, int, int]
     title: str
+    frames: int = 32
 
 
 def swinging(robot: Any) -> Callable[[float], np.ndarray]:
@@ -172,6 +174,47 @@ def standing(robot: Any) -> Callable[[float], np.ndarray]:
     return lambda s: robot.integrate(robot.neutral(), size * np.sin(2 * np.pi * (s + phase)), 1.0)
 
 
+def lifting(robot: Any) -> Callable[[float], np.ndarray]:
+    """A boom with 500 kg, simulated: the valves let it up and down again."""
+    loaded, q = robot.with_payload("load_point", 500.0), robot.neutral()
+    set_named(robot, q, lift=0.2, fold=-0.5)
+    q = loaded.static_equilibrium(q, hold=["lift", "fold", "tilt"]).q
+    times, ways = [0.0, 0.5, 1.7, 2.2, 2.8, 3.3, 4.5, 5.0], [0.0, 1.0, 1.0, 0.0, 0.0, -1.0, -1.0, 0.0]
+
+    def valves(t: float, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
+        way = float(np.interp(t, times, ways))
+        # down they need less: the load helps
+        lift, fold = (0.6, -0.3) if way > 0.0 else (0.38, -0.55)
+        return {"lift_cylinder/valve": lift * way, "fold_cylinder/valve": fold * way}
+
+    run = flexdyn_ros.simulate(loaded, 5.6, q, dt=1e-3, control=valves, record_every=10)
+    return lambda s: run.q[int(s * (len(run) - 1))]
+
+
+def carrying(robot: Any) -> Callable[[float], np.ndarray]:
+    """An arm on six legs, simulated: legs and joints are held to waves of 4 s, after two of them."""
+    arm = ("shoulder_yaw", "shoulder_pitch", "elbow_pitch", "wrist_pitch")
+    at, rate = ([names.index(name) for name in arm] for names in (robot.q_names, robot.v_names))
+    still, legs = np.zeros(robot.nv), robot.cylinder_states(robot.neutral(), np.zeros(robot.nv)).length
+    middle, reach = np.array([0.0, 0.5, 0.9, 0.0]), np.array([0.9, 0.4, 0.9, 0.5])
+    phase, times = np.array([0.0, 1.0, 2.0, 0.0]), np.array([1.0, 1.0, 1.0, 2.0])
+    stiffness, damping = np.array([200.0, 200.0, 120.0, 30.0]), np.array([20.0, 20.0, 10.0, 2.0])
+
+    def held(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        turn, begun = 0.5 * np.pi * t, min(t, 1.0)
+        tau = robot.inverse_dynamics(q, still, still, actuators="all").copy()
+        goal = begun * (middle + reach * np.sin(turn * times + phase))
+        tau[rate] += stiffness * (goal - q[at]) - damping * v[rate]
+        leg = robot.cylinder_states(q, v)
+        goal = legs + 0.02 * begun * np.sin(turn + 1.05 * np.arange(6))
+        tau[robot.nv :] += 2e4 * (goal - leg.length) - 8e2 * leg.rate
+        return tau
+
+    run = flexdyn_ros.simulate(robot, 8.0, dt=2e-3, control=held, record_every=5)
+    half = (len(run) - 1) // 2
+    return lambda s: run.q[half + int(s * half)]
+
+
 TAKES = (
     Take("canadarm2", swinging, "moment", 0.62, (0, 0, 3), "modes 1 and 2 of Canadarm2, amplitude magnified"),
     Take("mobile_arm", rolling, "moment", 0.6, (0, 3, 3), "mobile manipulator on a sine road"),
@@ -179,8 +222,18 @@ TAKES = (
     Take("stewart_1t", standing, "none", 0.8, (1, 2, 2), "Stewart platform"),
     Take("seven_joint_arm", reaching, "none", 0.9, (1, 4, 2), "rigid manipulator"),
 )
-#: of the moving picture: frames, milliseconds a frame, pixels of a row and of a column, colours
-FRAMES, PERIOD, ROW, COLUMN, COLOURS = 32, 75, 260, 160, 200
+#: moving pictures by the names of their files
+FILMS = {
+    "robots": TAKES,
+    "film_boom": (
+        Take("boom", lifting, "moment", 0.58, (0, 0, 3), "boom with 500 kg on three cylinders", 75),
+    ),
+    "film_hexapod_arm": (
+        Take("hexapod_arm", carrying, "none", 0.8, (0, 0, 3), "arm on six electric legs", 53),
+    ),
+}
+#: of moving pictures: milliseconds a frame, pixels of a row and of a column, colours
+PERIOD, ROW, COLUMN, COLOURS = 75, 260, 160, 200
 
 
 def set_named(robot: Any, q: np.ndarray, **values: float) -> None:
@@ -230,9 +283,15 @@ def filmed(chrome: Any, take: Take, port: int) -> list[np.ndarray]:
         low, high = bounds[:, 0].min(0), bounds[:, 1].max(0)
         aim(client.camera, "corner", low, high, beside_panel=False, closer=take.closer)
         page.page.wait_for_timeout(3000)
-        frames = []
-        for i in range(FRAMES):
-            viewer.pose(poses(i / FRAMES))
+        # once for the scale of colours, which is that of the largest value
+        for i in range(take.frames):
+            viewer.pose(poses(i / take.frames))
+            viewer.redraw_now()
+        top, frames = viewer.scale[1], []
+        for i in range(take.frames):
+            # it stays, however slowly frames come
+            viewer.picture.range.take(top, time.monotonic())
+            viewer.pose(poses(i / take.frames))
             client.flush()
             page.page.wait_for_timeout(120)
             frame = client.get_render(2 * ROW, 2 * width, transport_format="jpeg")[..., :3]
@@ -251,19 +310,23 @@ def palette_of(image: Image.Image) -> Image.Image:
     return palette
 
 
-def make_film(chrome: Any) -> None:
-    """docs/images/robots.gif: all of `TAKES` side by side, in one palette."""
-    whole = np.zeros((FRAMES, 2 * ROW, 6 * COLUMN, 3), np.uint8)
-    for number, take in enumerate(TAKES):
-        row, column, columns = take.place
-        part = whole[:, row * ROW : (row + 1) * ROW, column * COLUMN : (column + columns) * COLUMN]
-        part[...] = filmed(chrome, take, 8800 + 10 * number)
+def make_film(chrome: Any, name: str) -> None:
+    """docs/images/NAME.gif: all takes of a film side by side, in one palette."""
+    # pages of closed viewers ask for their ports again
+    takes, first = FILMS[name], 8800 + 100 * list(FILMS).index(name)
+    rows = 1 + max(take.place[0] for take in takes)
+    columns = max(sum(take.place[1:]) for take in takes)
+    whole = np.zeros((takes[0].frames, rows * ROW, columns * COLUMN, 3), np.uint8)
+    for number, take in enumerate(takes):
+        row, column, width = take.place
+        part = whole[:, row * ROW : (row + 1) * ROW, column * COLUMN : (column + width) * COLUMN]
+        part[...] = filmed(chrome, take, first + 10 * number)
         print(f"filmed {take.robot}", flush=True)
     palette = palette_of(Image.fromarray(np.concatenate(whole[::8])))
     frames = [Image.fromarray(f).quantize(palette=palette, dither=Image.Dither.NONE) for f in whole]
-    path = IMAGES / "robots.gif"
+    path = IMAGES / f"{name}.gif"
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=PERIOD, loop=0, optimize=True)
-    print(f"robots.gif, {path.stat().st_size / 1e6:.2f} MB")
+    print(f"{path.name}, {path.stat().st_size / 1e6:.2f} MB")
 
 
 def make_panels(chrome: Any) -> None:
@@ -324,20 +387,19 @@ def opened(chrome: Any, port: int, width: int, height: int) -> Page:
 
 def main() -> None:
     wanted = sys.argv[1:]
+    stills = [scene for scene in SCENES if not wanted or scene.robot in wanted]
     with browser() as chrome:
         if not wanted or "panels" in wanted:
             make_panels(chrome)
-        if wanted == ["panels"]:
-            return
-        if not wanted or "film" in wanted:
-            make_film(chrome)
-        if wanted == ["film"]:
-            return
-        for number, scene in enumerate(SCENES):
-            if not wanted or scene.robot in wanted:
-                one = taken(chrome, scene, 8700 + 10 * number)
-                imageio.imwrite(IMAGES / f"viewer_{scene.robot}.png", one, optimize=True)
-                print(f"viewer_{scene.robot}.png", flush=True)
+        for name in FILMS:
+            if not wanted or name in wanted:
+                make_film(chrome, name)
+        for scene in stills:
+            one = taken(chrome, scene, 8700 + 10 * SCENES.index(scene))
+            imageio.imwrite(IMAGES / f"viewer_{scene.robot}.png", one, optimize=True)
+            print(f"viewer_{scene.robot}.png", flush=True)
+    if not stills:
+        return
     four = [imageio.imread(IMAGES / f"viewer_{scene.robot}.png") for scene in SCENES[:4]]
     rows = [np.concatenate(four[i : i + 2], axis=1) for i in (0, 2)]
     all_of_them = np.concatenate(rows, axis=0).astype(float)
