@@ -24,7 +24,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
-from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_interfaces.msg import DynamicsState, ElementStates
 from flexdyn_ros.errors import FlexdynError, UnknownNameError, shortened
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 from flexdyn_ros.nodes.ros.outbox import told_in_a_sentence
@@ -291,16 +291,17 @@ def _is_interface_package(package: str) -> bool:
 
 
 class Follower:
-    """Calls `heard(t, q, v, tau)` in a thread of its own whenever a state of the robot comes.
+    """Calls `heard(t, q, v, tau, states)` in a thread of its own whenever a state of the robot comes.
 
     Parameters
     ----------
     robot : Robot
         States of robots with other coordinates are passed over.
     heard : callable
-        Time [s], q (nq,), v (nv,), tau (nu,).
+        Time [s], q (nq,), v (nv,), tau (nu,), and the newest states of elements by name.
     namespace : str
-        Of the topic NAMESPACE/simulator/state.
+        Of the topics NAMESPACE/simulator/state, and NODE/element_states of the simulator and of cylinders in
+        a process of their own.
     """
 
     def __init__(self, robot: Robot, heard: Callable[..., None], namespace: str = "") -> None:
@@ -311,6 +312,11 @@ class Follower:
         prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
         self.topic = f"{prefix}/simulator/state"
         self._node.create_subscription(DynamicsState, self.topic, self._take, NEWEST)
+        self._states: dict[str, float] = {}
+        self._state_names = {state.name for state in robot.element_states}
+        for node in ("simulator", "hydraulic_actuators") if self._state_names else ():
+            topic = f"{prefix}/{node}/element_states"
+            self._node.create_subscription(ElementStates, topic, self._take_states, NEWEST)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._spin, name="follower", daemon=True)
         self._thread.start()
@@ -333,4 +339,8 @@ class Follower:
             return
         stamp = message.header.stamp
         q, v, tau = (np.array(x) for x in (message.positions, message.velocities, message.efforts))
-        self._heard(seconds_of(stamp), q, v, tau)
+        self._heard(seconds_of(stamp), q, v, tau, dict(self._states))
+
+    def _take_states(self, message: ElementStates) -> None:
+        named = zip(message.names, message.values, strict=False)
+        self._states |= {name: value for name, value in named if name in self._state_names}

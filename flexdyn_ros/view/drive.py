@@ -9,9 +9,11 @@ import numpy as np
 
 from flexdyn_ros.control import can_be_held, holding_stiffness
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import PUMP_FLOW
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper
 from flexdyn_ros.simulation.steps.stiffness import reciprocal
+from flexdyn_ros.view.drawing.loads import PORTS
 
 #: step [s], and wall seconds that are caught up with at most at a picture
 STEP, CATCH_UP = 1e-3, 0.05
@@ -174,6 +176,20 @@ class Drive:
             return None
         state = self._cylinders.state()
         return np.stack((state.pressure_bore, state.pressure_rod), axis=-1)
+
+    @property
+    def states(self) -> dict[str, float]:
+        """States of elements by name, and the flow of each pump as SUPPLY/pump_flow [m3/s]."""
+        names = (state.name for state in self.robot.element_states)
+        found = dict(zip(names, self._stepper.states.tolist(), strict=True))
+        if self._cylinders is not None:
+            state, h = self._cylinders.state(), self.robot.hydraulics
+            for port in PORTS:
+                pressures = getattr(state, port).tolist()
+                found |= {f"{name}/{port}": p for name, p in zip(h.names, pressures, strict=True)}
+            flows = self._cylinders.lines[:, PUMP_FLOW].tolist()
+            found |= {f"{name}/pump_flow": flow for name, flow in zip(h.model.supplies, flows)}
+        return found
 
     # ---- making ----
 

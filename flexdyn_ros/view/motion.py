@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -160,6 +161,15 @@ class ModeMotion:
         return rate
 
 
+class Sample(NamedTuple):
+    """One moment of a trajectory: q (nq,), v (nv,), tau (nu,), and states of elements by name."""
+
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    states: dict[str, float]
+
+
 @dataclass
 class Playback:
     """A trajectory that is played, paused, scrubbed; times run from its first to its last."""
@@ -195,13 +205,15 @@ class Playback:
             if self.time > self.end:
                 self.time, self.playing = (self.start, True) if self.loop else (self.end, False)
 
-    def state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q (nq,), v (nv,), tau (nu,) at the present time."""
-        i = self.index
-        return self.trajectory.q[i], self.trajectory.v[i], self.trajectory.tau[i]
+    def state(self) -> Sample:
+        """What is recorded for the present time."""
+        return self._sample(self.index)
 
-    def sample_at(self, seconds: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, v, tau of the first sample at or after a time [s]; the present time stays."""
+    def sample_at(self, seconds: float) -> Sample:
+        """The first sample at or after a time [s]; the present time stays."""
+        t = self.trajectory.t
+        return self._sample(int(np.clip(np.searchsorted(t, seconds), 0, len(t) - 1)))
+
+    def _sample(self, i: int) -> Sample:
         t = self.trajectory
-        i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
-        return t.q[i], t.v[i], t.tau[i]
+        return Sample(t.q[i], t.v[i], t.tau[i], dict(zip(t.state_names, t.states[i].tolist(), strict=True)))

@@ -6,7 +6,7 @@ import io
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 
 import numpy as np
@@ -108,6 +108,7 @@ class Viewer:
         self.robot, self.shown, self.reach = robot, shown, reach
         self.q, self.v = robot.neutral(), np.zeros(robot.nv)
         self.tau = np.zeros(robot.nu)
+        self.states: Mapping[str, float] = {}
         self.source = "pose"
         self.mode: ModeMotion | None = None
         self.playback: Playback | None = None
@@ -223,13 +224,21 @@ class Viewer:
             if self.drive is not None:
                 turn(self.drive)
 
-    def follow(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
-        """Show a state that comes from elsewhere, at a time t [s]."""
+    def follow(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        states: Mapping[str, float] | None = None,
+    ) -> None:
+        """Show a state that comes from elsewhere, at a time t [s], with states of elements by name."""
         with self._lock:
             if self.source != "live":
                 self.history.clear()
             self.source = "live"
             self.q, self.v, self.tau = (np.array(x, dtype=float) for x in (q, v, tau))
+            self.states = states or {}
             self.history.add(t, self.q, self.v, self.tau)
             self._dirty = True
 
@@ -348,7 +357,7 @@ class Viewer:
         if self.source == "run" and self.playback is not None:
             was_playing = self.playback.playing
             self.playback.advance(elapsed)
-            self.q, self.v, self.tau = self.playback.state()
+            self.q, self.v, self.tau, self.states = self.playback.state()
             self.shown_time = self.playback.time
             if was_playing:
                 # the slider of a run that is paused belongs to whoever moves it
@@ -376,13 +385,13 @@ class Viewer:
         if self.playback is not None:
             self.playback.time = seconds
             self.source, self.shown_time = "run", seconds
-            self.q, self.v, self.tau = self.playback.state()
+            self.q, self.v, self.tau, self.states = self.playback.state()
             self._dirty = True
 
     def show_still(self, seconds: float) -> None:
         """Take the state of the trajectory at a time [s], and leave its own time alone."""
         assert self.playback is not None
-        self.q, self.v, self.tau = self.playback.sample_at(seconds)
+        self.q, self.v, self.tau, self.states = self.playback.sample_at(seconds)
         self.shown_time = seconds
 
     def _draw(self) -> None:

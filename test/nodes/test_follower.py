@@ -37,7 +37,8 @@ def test_states_come_until_it_is_closed_and_others_are_passed_over(simulator):
     stranger.close()
     t = np.array([state[0] for state in heard])
     assert np.all(np.diff(t) > 0.0)
-    q, v, tau = heard[-1][1:]
+    q, v, tau, states = heard[-1][1:]
+    assert states == {}
     assert (q.shape, v.shape, tau.shape) == ((2,), (2,), (2,))
     assert any(not np.array_equal(state[1], heard[0][1]) for state in heard)
     assert not others

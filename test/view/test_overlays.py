@@ -1,10 +1,22 @@
 """Arrows and numbers over the robot say what statics says."""
 
+import re
+import time
+
 import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.view.drawing.loads import LOADS, Moment, label_places, offered, pressures_of, rest_of
+from flexdyn_ros.view.drawing.loads import (
+    LOADS,
+    Moment,
+    label_places,
+    offered,
+    pressures_of,
+    rest_of,
+    supplies_of,
+)
+from flexdyn_ros.view.drive import Drive
 
 
 def held(robot, q):
@@ -96,3 +108,121 @@ def test_pressures_of_cylinders_between_frames_stand_at_their_middles():
     # three quarters of 3.2 m and at its tip
     np.testing.assert_allclose(places["lift_cylinder"], [0.5, 0.0, 1.3], atol=1e-12)
     np.testing.assert_allclose(places["tilt_cylinder"], [6.0, 0.0, 1.8], atol=1e-12)
+
+
+def test_the_line_of_a_supply_has_its_pressure_at_rest_and_its_flow_when_a_rod_moves():
+    robot = flexdyn_ros.load("boom")
+    q = robot.static_equilibrium(hold=["lift", "fold", "tilt"]).q
+    now = held(robot, q)
+    states = dict(zip([s.name for s in robot.element_states], robot.rest_states(q), strict=True))
+    pressure, flow = supplies_of(robot, now)["oil"]
+    assert pressure == states["oil/pressure"]
+    assert np.isnan(flow)
+    drive = Drive(robot, q)
+    drive.set_target(0, 0.3)
+    volume = 0.0
+    for _ in range(100):
+        state = drive.advance(0.02)
+        line, flow = supplies_of(robot, Moment(*state, state[0], held=False, states=drive.states))["oil"]
+        volume += 0.02 * flow
+    # a pump that senses the load stands above the line that it had at rest
+    assert line > pressure + 15e5
+    still = np.zeros(robot.nv)
+    length, before = (robot.cylinder_states(x, still).length[0] for x in (state[0], q))
+    # the pump gave what pushed the rod out, but for what the oil is compressed by
+    assert volume == pytest.approx(0.25 * np.pi * 0.1**2 * (length - before), rel=0.06)
+
+
+def test_supplies_of_constant_pressure_and_robots_without_any():
+    robot = flexdyn_ros.load("boom")
+    pump = re.search("<pump[^>]*/>", robot.description.text)[0]
+    constant = flexdyn_ros.load(
+        re.sub(
+            "<supply[^>]*>",
+            '<supply name="oil" pressure="210e5" tank_pressure="3e5">',
+            robot.description.text,
+        ).replace(pump, "")
+    )
+    assert supplies_of(constant, rest_of(constant))["oil"][0] == 210e5
+    assert supplies_of(flexdyn_ros.load("stewart_1t"), rest_of(flexdyn_ros.load("stewart_1t"))) == {}
+    assert supplies_of(flexdyn_ros.load("hexapod_arm"), rest_of(flexdyn_ros.load("hexapod_arm"))) == {}
+
+
+@pytest.fixture(scope="module")
+def raised():
+    """A boom whose lift cylinder goes out, and the run."""
+    robot = flexdyn_ros.load("boom")
+    q = robot.static_equilibrium(hold=["lift", "fold", "tilt"]).q
+    return robot, flexdyn_ros.simulate(
+        robot, 0.4, q, dt=2e-3, control=lambda t, q, v: {"lift_cylinder/valve": 0.3}
+    )
+
+
+@pytest.fixture
+def viewer(raised):
+    pytest.importorskip("viser")
+    from flexdyn_ros.view import Viewer
+
+    viewer = Viewer(raised[0], port=8370)
+    viewer.panels.look.overlays["pressures"].value = True
+    yield viewer
+    viewer.close()
+
+
+def labels(viewer):
+    """What stands at the cylinders, in their order."""
+    return [label.text for label in viewer.picture.overlays._labels.values()]
+
+
+def written(states):
+    """The same, and the line in the panel, of states by name."""
+    pairs = [
+        " ".join(f"{states[f'{name}/pressure_{port}'] / 1e5:.2f}" for port in ("bore", "rod")) + " bar"
+        for name in ("lift_cylinder", "fold_cylinder", "tilt_cylinder")
+    ]
+    return pairs, f"<div>Supply oil: {states['oil/pressure'] / 1e5:.1f} bar"
+
+
+def test_a_run_shows_the_pressures_that_it_recorded(raised, viewer):
+    robot, run = raised
+    viewer.play(run)
+    for i in (0, 100, 200):
+        viewer.show_moment(lambda i=i: viewer.show_still(float(run.t[i])))
+        states = dict(zip(run.state_names, run.states[i], strict=True))
+        expected, supply = written(states)
+        viewer.playback.time, viewer.playback.playing = float(run.t[i]), False
+        viewer.redraw_now()
+        assert labels(viewer) == expected
+        # the flow of the pump is no state
+        assert f"{supply}</div>" in viewer.legend
+    assert run["lift_cylinder/pressure_rod"][-1] != pytest.approx(
+        run["lift_cylinder/pressure_rod"][0], rel=0.02
+    )
+    # a pose afterwards is held by shut valves
+    viewer.pose(run.q[-1])
+    viewer.redraw_now()
+    rest = dict(zip(run.state_names, robot.rest_states(run.q[-1]), strict=True))
+    assert (labels(viewer), rest["oil/pressure"] / 1e5) == (written(rest)[0], pytest.approx(22.99, abs=0.01))
+    assert f"{written(rest)[1]}</div>" in viewer.legend
+
+
+def test_states_from_elsewhere_and_a_robot_that_moves_show_theirs(raised, viewer):
+    _, run = raised
+    states = dict(zip(run.state_names, run.states[150], strict=True))
+    viewer.follow(0.3, run.q[150], run.v[150], run.tau[150], states)
+    viewer.redraw_now()
+    expected, supply = written(states)
+    assert labels(viewer) == expected
+    assert f"{supply}</div>" in viewer.legend
+    drive = Drive(raised[0], run.q[0])
+    drive.set_target(0, 0.3)
+    viewer.go(drive)
+    deadline = time.monotonic() + 60.0
+    while "pump" not in viewer.legend or float(re.search(r"pump ([-0-9.]+) l/min", viewer.legend)[1]) < 5.0:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    # without the box nothing is said
+    viewer.panels.look.overlays["pressures"].value = False
+    viewer.redraw_now()
+    assert "Supply" not in viewer.legend
+    assert labels(viewer) == ["", "", ""]

@@ -4,6 +4,7 @@ pressures."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,17 +12,21 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.expanding import appearance_of
+from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SET_PRESSURE
 from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
+
+#: states of a cylinder that its label shows
+PORTS = ("pressure_bore", "pressure_rod")
 
 
 class Moment(NamedTuple):
     """What overlays are drawn of.
 
     q (nq,), v (nv,), tau (nu,): the state. shown (nq,): where the robot is drawn, which may be magnified.
-    held: whether efforts are those that hold the robot where it is; else tau moves it. cylinders: absolute
-    pressures (n, 2) [Pa] in bore and rod chambers, where they are known. pushes: wrenches (moment; force)
-    (6,) of the visitor, by frame.
+    held: whether efforts are those that hold the robot where it is; else tau moves it. states: those of
+    elements by name, where they are known, and SUPPLY/pump_flow [m3/s]. pushes: wrenches (moment; force) (6,)
+    of the visitor, by frame.
     """
 
     q: np.ndarray
@@ -29,7 +34,7 @@ class Moment(NamedTuple):
     tau: np.ndarray
     shown: np.ndarray
     held: bool
-    cylinders: np.ndarray | None = None
+    states: Mapping[str, float] = MappingProxyType({})
     pushes: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
@@ -159,7 +164,11 @@ def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
     """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame or cylinder that
     they are written at; {} where there are none."""
     if robot.hydraulics is not None:
-        return _of_legs(robot, now) if robot.legs else _of_cylinders(robot, now)
+        value, legs = states_of(robot, now), appearance_of(robot.description).legs if robot.legs else {}
+        return {
+            legs[name][0] if name in legs else name: np.array([value[f"{name}/{port}"] for port in PORTS])
+            for name in robot.hydraulics.names
+        }
     if robot.pressure_areas is None:
         return {}
     found = robot.pressures(now.q, _efforts(robot, now)).reshape(-1, 3)
@@ -167,14 +176,27 @@ def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
     return dict(zip(names, found, strict=True))
 
 
-def _of_cylinders(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
-    """Those of cylinders between two frames that are known, else those of shut valves in balance."""
-    names, found = robot.hydraulics.names, now.cylinders
-    if found is None:
-        states = robot.rest_states(now.q, tau=None if now.held else now.tau)
-        value = dict(zip((state.name for state in robot.element_states), states, strict=True))
-        found = np.array([[value[f"{name}/pressure_{port}"] for port in ("bore", "rod")] for name in names])
-    return dict(zip(names, found, strict=True))
+def supplies_of(robot: Robot, now: Moment) -> dict[str, tuple[float, float]]:
+    """Absolute pressure [Pa] in the line of each supply that cylinders share, and the flow of its pump
+    [m3/s], NaN where that is not known; {} where there are none."""
+    if robot.hydraulics is None or not robot.hydraulics.model.supplies:
+        return {}
+    value, model = states_of(robot, now), robot.hydraulics.model
+    # what is no state is constant
+    given = zip(model.supplies, model.supply_parameters[:, SET_PRESSURE].tolist(), strict=True)
+    return {
+        name: (value.get(f"{name}/pressure", pressure), value.get(f"{name}/pump_flow", nan))
+        for name, pressure in given
+    }
+
+
+def states_of(robot: Robot, now: Moment) -> Mapping[str, float]:
+    """States of elements that are known, else those of shut valves in balance, by name."""
+    names = [state.name for state in robot.element_states]
+    if all(name in now.states for name in names):
+        return now.states
+    rest = robot.rest_states(now.q, tau=None if now.held else now.tau)
+    return dict(zip(names, rest.tolist(), strict=True))
 
 
 def label_places(robot: Robot, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -191,17 +213,6 @@ def label_places(robot: Robot, q: np.ndarray, names: Sequence[str]) -> dict[str,
         points += [T[:3, :3] @ np.asarray(xyz) + T[:3, 3] for T, xyz in poses]
         found[name] = np.mean(points, axis=0)
     return found
-
-
-def _of_legs(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
-    """Those that are known, else those of closed valves in balance with what the legs carry."""
-    found = now.cylinders
-    if found is None:
-        lengths = robot.inverse_kinematics(now.q).length
-        state = robot.hydraulics.initial(_efforts(robot, now), lengths)
-        found = np.stack((state.pressure_bore, state.pressure_rod), axis=-1)
-    names = [cylinder for cylinder, _ in appearance_of(robot.description).legs.values()]
-    return dict(zip(names, found, strict=True))
 
 
 def _efforts(robot: Robot, now: Moment) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from flexdyn_ros.view.drawing.loads import (
     pressures_of,
     pushes_of,
     rest_of,
+    supplies_of,
 )
 from flexdyn_ros.wording import with_unit
 
@@ -37,7 +40,7 @@ HEAD = (2.5, 8.0)
 SHORTEST = 1e-3
 #: signs in the legend of vectors with one head, and of moments, which have two
 ONE_HEAD, TWO_HEADS = "&#10140;", "&#8608;"
-BAR = 1e5
+BAR, LITRE_PER_MINUTE = 1e5, 1e-3 / 60.0
 #: the overlay whose vectors are moments
 MOMENTS = "moments"
 #: all arrows; pushes of the visitor are shown whenever there are some
@@ -93,8 +96,9 @@ class Overlays:
                 changes.append(partial(setattr, node, "visible", shown))
         return [*changes, *self._ball_moved(chosen, now), *self._written(chosen, now)]
 
-    def legend(self, chosen: set[str]) -> str:
-        """How long arrows are, one line for each kind."""
+    def legend(self, chosen: set[str], now: Moment) -> str:
+        """How long arrows are, one line for each kind; and beside pressures of cylinders those of the lines
+        that feed them, with the flows of their pumps."""
         lines = []
         for name in self._arrows:
             if (name in chosen or name == "push") and self._top[name] > 0.0:
@@ -103,6 +107,11 @@ class Overlays:
                 sign = TWO_HEADS if name == MOMENTS else ONE_HEAD
                 arrow = f'<span style="color:rgb({r},{g},{b})">{sign}</span>'
                 lines.append(f"<div>{arrow} {label}: up to {with_unit(self._top[name], unit)}</div>")
+        supplies = supplies_of(self._robot, now) if "pressures" in chosen else {}
+        for name, (pressure, flow) in supplies.items():
+            # rounding errors have no sign
+            pump = "" if isnan(flow) else f", pump {round(flow / LITRE_PER_MINUTE, 1) + 0.0} l/min"
+            lines.append(f"<div>Supply {escape(name)}: {pressure / BAR:.1f} bar{pump}</div>")
         return f'<div style="margin:0.3em 0.7em;font-size:0.8em">{"".join(lines)}</div>' if lines else ""
 
     def restart(self) -> None:

@@ -66,13 +66,14 @@ class Picture:
         changes += self.ghost.moved(magnified(viewer.robot, viewer.q, 0.0))
         changes += self.stage.moved(q)
         chosen = panels.look.chosen_overlays()
-        changes += self.overlays.moved(chosen, self.moment(q))
+        now = self.moment(q)
+        changes += self.overlays.moved(chosen, now)
         changes += self.marks.moved(panels.links.chosen_marks(), panels.links.picked, q)
         if viewer.twin is not None:
             changes += viewer.twin.moved()
         text = self.caption if self.labelled else ""
         at_once(viewer.server, lambda: self._assign(changes, text))
-        panels.legend(legend(*self.scale) + self.overlays.legend(chosen))
+        panels.legend(legend(*self.scale) + self.overlays.legend(chosen, now))
 
     def _top(self, largest: float) -> float:
         return self.range.take(largest, time.monotonic())
@@ -101,8 +102,8 @@ class Picture:
         drive = viewer.drive if viewer.story == "drive" else None
         v = np.zeros(viewer.robot.nv) if held else viewer.v
         if drive is None:
-            return Moment(viewer.q, v, viewer.tau, q, held)
-        return Moment(viewer.q, v, viewer.tau, q, held, drive.cylinders, drive.wrenches)
+            return Moment(viewer.q, v, viewer.tau, q, held, {} if held else viewer.states)
+        return Moment(viewer.q, v, viewer.tau, q, held, drive.states, drive.wrenches)
 
     def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
         for change in changes:
