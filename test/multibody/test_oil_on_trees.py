@@ -162,6 +162,32 @@ def test_states_have_names_units_and_rest_values():
     np.testing.assert_array_equal(again.rest_states(q), robot.rest_states(q))
 
 
+_PENDULUM = """<link name="rod"><inertial><origin xyz="0.8 0 0"/><mass value="40"/>
+<inertia ixx="1" iyy="3" izz="3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="pin" type="revolute"><parent link="load"/><child link="rod"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="0" velocity="9"/></joint>"""
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-4}], ids=["controlled", "fixed"])
+def test_a_pendulum_that_nothing_holds_swings_on_a_cylinder_that_stands(options):
+    # let go at rest 0.8 m beside its pin, it turns by 0.8 m g/(I + 0.64 m) and hangs on the pin with the rest
+    robot = flexdyn_ros.load(HANGING.replace("<flexdyn ", f"{_PENDULUM}<flexdyn ", 1))
+    q = robot.neutral()
+    left = 40.0 * 9.81 * (1.0 - 40.0 * 0.64 / (3.0 + 40.0 * 0.64))
+    bore, rod, _ = robot.rest_states(q)
+    area, ring = 0.25 * np.pi * 0.05**2, 0.25 * np.pi * (0.05**2 - 0.036**2)
+    np.testing.assert_allclose(
+        area * bore - ring * rod - (area - ring) * 101325, 300 * 9.81 + left, rtol=1e-12
+    )
+    np.testing.assert_array_equal(robot.rest_states(np.array([q, q]))[1], robot.rest_states(q))
+    assert robot.modes(q).frequency.max() > 30.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = flexdyn_ros.simulate(robot, 0.01, **options)
+    np.testing.assert_allclose(run.v[-1, 1], 0.01 * 40.0 * 0.8 * 9.81 / (3.0 + 40.0 * 0.64), rtol=1e-2)
+    assert abs(run.v[-1, 0]) < 1e-3
+
+
 def test_a_load_on_shut_valves_swings_as_the_worked_number_says():
     robot = flexdyn_ros.load(HANGING)
     run = flexdyn_ros.simulate(robot, 0.1, v0=[0.3], states0=START, rtol=1e-9)

@@ -112,6 +112,31 @@ def _least_rest(
     return u, b - B @ u
 
 
+def holding_efforts(
+    B: np.ndarray, M: np.ndarray, b: np.ndarray, free: np.ndarray, J: np.ndarray
+) -> np.ndarray:
+    """Efforts u (k,) under which a robot at rest moves least where they cannot hold it.
+
+    Forces r of the free coordinates and of loops act too: u and these minimize (b - B u - E r)^T M^-1
+    (b - B u - E r), so that what the actuators drive does not accelerate while the other joints fall
+    (Gauss's principle).
+
+    Parameters
+    ----------
+    B, M, b : (nv, k), (nv, nv), (nv,) arrays
+        Columns of the actuators, mass matrix, forces that hold every coordinate.
+    free : (nv,) array of bool
+    J : (m, nv) array
+        Of the loops.
+    """
+    root = np.linalg.inv(np.linalg.cholesky(M))
+    others, sizes, _ = np.linalg.svd(root @ np.hstack([np.eye(len(b))[:, free], J.T]), full_matrices=False)
+    others = others[:, sizes > _RANK * max(float(sizes.max(initial=0.0)), 1e-300)]
+    wanted = root @ np.column_stack([B, b])
+    wanted -= others @ (others.T @ wanted)
+    return np.linalg.lstsq(wanted[:, :-1], wanted[:, -1], rcond=_RANK)[0]
+
+
 def _least_efforts(B: np.ndarray, u: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Of all efforts that do the same as u, those of least weighted square."""
     idle = _null_space(B, B.shape[1])

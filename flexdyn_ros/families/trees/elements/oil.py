@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.families.trees.elements.kernels import oil as layout
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
@@ -26,6 +27,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import oil as oil_kernels
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory, OilAccount
 from flexdyn_ros.multibody.elements.cylinder.parameters import hydraulics_of_circuits
 from flexdyn_ros.multibody.elements.cylinder.slopes import UNITS, columns_of, line_columns_of
+from flexdyn_ros.robot.analysis.allocation import chosen_actuators, free_coordinates, holding_efforts
 from flexdyn_ros.robot.motion import ElementState
 
 #: modules of kernels whose comparisons are events: edges of valves, stops
@@ -192,12 +194,26 @@ class OilMemory(CylinderMemory):
 
     def holding(self, q: np.ndarray) -> np.ndarray:
         """See `CylinderMemory`."""
-        robot, still = self._oil.functions.robot, np.zeros((*q.shape[:-1], self._oil.functions.nv))
-        try:
-            tau = robot.inverse_dynamics(q, still, still, actuators="all")
-        except SingularityError:
-            return np.zeros((*q.shape[:-1], self._count))
-        return np.asarray(tau[..., self.places])
+        robot, rows = self._oil.functions.robot, np.atleast_2d(q)
+        still = np.zeros((len(rows), robot.nv))
+        with warnings.catch_warnings():
+            # of rows that are NaN
+            warnings.simplefilter("ignore", FlexdynWarning)
+            tau = robot.inverse_dynamics(rows, still, still, actuators="all")
+        for i in np.flatnonzero(np.isnan(tau).any(axis=1)):
+            tau[i] = self._nearly_holding(rows[i])
+        return np.asarray(tau[:, self.places].reshape(*q.shape[:-1], self._count))
+
+    def _nearly_holding(self, q: np.ndarray) -> np.ndarray:
+        """Efforts (nu,) under which cylinders keep their lengths while joints that nothing drives fall."""
+        robot, still = self._oil.functions.robot, np.zeros(self._oil.functions.nv)
+        chosen, tau = chosen_actuators(robot, "all"), np.zeros(robot.nu)
+        free = np.isin(np.arange(robot.nv), free_coordinates(robot))
+        loops = getattr(robot, "loop_jacobian", None)
+        J = np.zeros((0, robot.nv)) if loops is None else loops(q)
+        B, M, b = robot.actuation_matrix(q)[:, chosen], robot.mass_matrix(q), robot.bias_forces(q, still)
+        tau[chosen] = holding_efforts(B, M, b, free, J)
+        return tau
 
     def rest(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray | None) -> np.ndarray:
         """See `ElementMemory`; without tau the forces that hold the robot at rest."""

@@ -143,4 +143,5 @@ class CylinderMemory(ElementMemory):
 
     @abstractmethod
     def holding(self, q: np.ndarray) -> np.ndarray:
-        """Forces (..., n) that hold the robot at rest at q [N]; 0 where they cannot."""
+        """Forces (..., n) that hold the robot at rest at q [N]; where joints that nothing drives fall, those
+        under which the lengths of the cylinders stay."""
