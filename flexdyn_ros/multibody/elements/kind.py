@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexdyn_ros.multibody.elements.kernels.law import Law
-from flexdyn_ros.multibody.elements.kernels.standing import Standing
+
+if TYPE_CHECKING:
+    from flexdyn_ros.multibody.elements.kernels.standing import Standing
 
 
 class Coefficient(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from flexdyn_ros.description.language.vocabulary import element
 from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kernels.legs import LEG_MASSES
 from flexdyn_ros.multibody.elements.kernels.lines import DRIVE
-from flexdyn_ros.multibody.elements.kernels.standing import LEGS, LINES, NO_SPRING, PLAIN_LEGS, Standing
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
 from flexdyn_ros.numerics.algebra.placement import Placement
+
+if TYPE_CHECKING:
+    from flexdyn_ros.multibody.elements.kernels.standing import Standing
 
 #: numbers of a leg that its force is linear in, behind whether it spins and its axis (kernels/legs.py)
 _FIRST = 4
@@ -75,6 +78,9 @@ def is_round(cylinder_moment: np.ndarray, rod_moment: np.ndarray, inertia: np.nd
 def _standing(
     record: MountedLeg, numbers: Sequence[float], foot: Placement, is_turned: bool, plain: bool
 ) -> tuple[Standing, Sequence[float]] | None:
+    # every robot loads this module, few have elements
+    from flexdyn_ros.multibody.elements.kernels.standing import LEGS, LINES, NO_SPRING, PLAIN_LEGS
+
     if is_turned:
         return None
     if plain and not any(numbers[_FIRST:]):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.description.elements.lines import Damper, Spring, TorsionSpring
 from flexdyn_ros.multibody.elements.kernels.lines import SPRING, TORSION_SPRING
-from flexdyn_ros.multibody.elements.kernels.standing import LINES, Standing
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
 from flexdyn_ros.numerics.algebra.placement import frame_with_z_along
+
+if TYPE_CHECKING:
+    from flexdyn_ros.multibody.elements.kernels.standing import Standing
 
 #: ends nearer than this have no line between them [m]
 NEAREST = 1e-9
@@ -32,6 +35,9 @@ def _of_torsion(record: TorsionSpring) -> list[float]:
 def _standing(
     record: Spring | Damper, numbers: Sequence[float], *_: object
 ) -> tuple[Standing, Sequence[float]]:
+    # every robot loads this module, few have elements
+    from flexdyn_ros.multibody.elements.kernels.standing import LINES
+
     return LINES, numbers
 
 

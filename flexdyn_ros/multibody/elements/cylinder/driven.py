@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from math import hypot, inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from flexdyn_ros.description.elements.lines import DrivenCylinder
 from flexdyn_ros.multibody.elements.kernels.law import Law
 from flexdyn_ros.multibody.elements.kernels.legs import SPINNING_MASSES
 from flexdyn_ros.multibody.elements.kernels.lines import DRIVE, SWINGING_MASSES
-from flexdyn_ros.multibody.elements.kernels.standing import LINES, NO_SPRING, PLAIN_LEGS, Standing
 from flexdyn_ros.multibody.elements.kind import Coefficient, ElementKind
 from flexdyn_ros.numerics.algebra.placement import Placement
+
+if TYPE_CHECKING:
+    from flexdyn_ros.multibody.elements.kernels.standing import Standing
 
 #: how far the length where all coordinates are zero may lie outside the stroke, from rounding [m]
 _ROUNDING = 1e-9
@@ -53,6 +56,9 @@ def _standing(
     record: DrivenCylinder, numbers: Sequence[float], foot: Placement, is_turned: bool, plain: bool
 ) -> tuple[Standing, Sequence[float]] | None:
     """A leg with its masses on its axis; a line without any."""
+    # every robot loads this module, few have elements
+    from flexdyn_ros.multibody.elements.kernels.standing import LINES, NO_SPRING, PLAIN_LEGS
+
     if _inertia(record) is None:
         return LINES, NO_SPRING
     spins = record.axis is not None
