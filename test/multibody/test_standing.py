@@ -135,6 +135,26 @@ def test_steps_are_those_of_laws_on_frames(pair, method):
     close(ours.v[-1], theirs.v[-1], 1e-9)
 
 
+def test_one_spring_on_a_long_chain_has_room_for_all_links():
+    rng = np.random.default_rng(5)
+    links = "".join(f'<link name="link{i}">{inertial(rng, 1.0)}</link>' for i in range(1, 16))
+    joints = "".join(joint(rng, "revolute", f"link{i}" if i else "ground", f"link{i + 1}") for i in range(15))
+    spring = '<spring name="s" base="world" base_xyz="1 2 3" end="link15" stiffness="50" damping="1"/>'
+    idle = '<damper name="none" base="link1" base_xyz="3 3 3" end="link15" damping="0"/>'
+    parts = f'<link name="ground"/>{links}{joints}'
+    groups, laws = (
+        fd.load(f'<robot name="long">{parts}<flexdyn>{more}</flexdyn></robot>')
+        for more in (spring, spring + idle)
+    )
+    q, v, _, tau = states(groups)
+    close(groups.forward_dynamics(q, v, tau), laws.forward_dynamics(q, v, tau), 1e-9)
+    ends = [
+        fd.simulate(robot, 0.02, q0=q[0], v0=v[0], dt=1e-3, method="rosenbrock").q[-1]
+        for robot in (groups, laws)
+    ]
+    close(*ends, 1e-9)
+
+
 def test_parameters_are_those_of_laws_on_frames(pair):
     groups, laws = pair
     q, v, a, _ = states(groups)

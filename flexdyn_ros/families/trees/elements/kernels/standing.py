@@ -56,7 +56,6 @@ from .views import (
     GROUP_TABLE,
     GROUPS,
     NU,
-    ROWS,
     STEPS_WORK,
     WORK_SIZE,
     header_of,
@@ -105,10 +104,20 @@ def cut(head, own):
     )
 
 
+#: numbers of work memory behind those that `cut` cuts
+_SPARE = 120
+
+
+@kernel(forceinline=True)
+def own_size(head):
+    """Numbers that `cut` cuts."""
+    return 8 * head[COUNT] + at.BODY + 6 + head[tree.NV] + _PLACE * head[tree.NB]
+
+
 @kernel(forceinline=True)
 def spare_of(head, own):
     """Work memory behind that of the layer."""
-    return tail(own, 8 * head[COUNT] + at.BODY + 6 + head[tree.NV] + _PLACE * head[tree.NB])
+    return tail(own, own_size(head))
 
 
 @kernel(forceinline=True)
@@ -428,8 +437,9 @@ def inverse_on_lanes(head, work, numbers, is_first):
 
 @kernel(forceinline=True)
 def steps_own(head, work):
-    """Work memory of the layer in that of steps, in place of the rows that it would have."""
-    return floats_at(work + 8 * head[STEPS_WORK], 2 * ROWS * head[COUNT])
+    """Work memory of the layer in that of steps, in place of the rows that it would have (`own_work` in
+    steps.py): less than these and the gains of inertias take."""
+    return floats_at(work + 8 * head[STEPS_WORK], own_size(head) + _SPARE)
 
 
 @callback(table.accelerate.signature)
