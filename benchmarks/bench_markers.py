@@ -62,7 +62,7 @@ class Show:
     def __init__(self, robot: object, node: object) -> None:
         self.robot, self.expanded = robot, flexdyn_ros.expand(robot)
         self.settings = StatePublisherParameters(colour="moment")
-        self.picture = Picture(robot, self.expanded.urdf, "world", self.settings)
+        self.picture = Picture(robot, self.expanded, "world", self.settings)
         self.transforms = JointTransforms(self.expanded.urdf)
         self.joints = node.create_publisher(JointState, "joint_states", 10)
         self.markers = node.create_publisher(MarkerArray, "deformation_markers", 10)

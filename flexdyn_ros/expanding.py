@@ -8,6 +8,7 @@ base leaves the URDF (it is an odometry transform), a floating joint becomes six
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,10 +32,12 @@ class Expanded:
     joint_names : tuple of str
         Every joint that moves, mimic joints included: those of the URDF in the order of the file, then those
         of the frames that were added.
+    efforts : mapping
+        Places among `Robot.effort_names` by the joint that each moves.
     """
 
     def __init__(self, urdf: str, parts: Sequence[Part], efforts: dict[str, int], nv: int) -> None:
-        self.urdf, self._still = urdf, np.zeros(nv)
+        self.urdf, self._still, self.efforts = urdf, np.zeros(nv), MappingProxyType(efforts)
         self._parts = tuple(parts)
         self.joint_names = tuple(name for part in parts for name in part.names)
         columns = np.array([efforts.get(name, -1) for name in self.joint_names], dtype=np.int64)

@@ -28,7 +28,7 @@ from flexdyn_ros.nodes.state_publisher.deformation_mesh import (  # noqa: E402
     DeformationMesh,
 )
 from flexdyn_ros.nodes.state_publisher.picture import (  # noqa: E402
-    LegMarkers,
+    CylinderMarkers,
     Picture,
     deepest_link,
 )
@@ -299,7 +299,7 @@ def heard(picture, robot, q, seconds=3):
 
 
 def test_the_tip_leaves_a_trace_where_the_library_has_it(arm):
-    picture = Picture(arm, flexdyn_ros.expand(arm).urdf, "world", settings(trace_duration=10.0))
+    picture = Picture(arm, flexdyn_ros.expand(arm), "world", settings(trace_duration=10.0))
     assert deepest_link(arm.description) == "tool0"
     rng = np.random.default_rng(6)
     way = [arm.random(rng) for _ in range(3)]
@@ -312,7 +312,7 @@ def test_the_tip_leaves_a_trace_where_the_library_has_it(arm):
 
 
 def test_ghosts_and_legend_come_once_a_second(arm):
-    picture = Picture(arm, flexdyn_ros.expand(arm).urdf, "world", settings(colour="moment"))
+    picture = Picture(arm, flexdyn_ros.expand(arm), "world", settings(colour="moment"))
     q = arm.random(np.random.default_rng(7))
     assert picture.mesh_message(bytes_of(arm, q)[1])
     groups = [{marker.ns.split("/")[0] for marker in picture.markers()} for _ in range(12)]
@@ -341,7 +341,7 @@ def test_the_road_lies_under_the_wheels():
 
 def test_legs_show_force_and_pressures():
     robot = flexdyn_ros.load("stewart_1t")
-    legs = LegMarkers(robot, "")
+    legs = CylinderMarkers(robot, flexdyn_ros.expand(robot), "")
     names = list(robot.effort_names)
     forces = JointState(name=names, effort=[2000.0, -1000.0, 0.0, 0.0, 0.0, 0.0])
     legs.take(legs.force, forces.name, forces.effort)
@@ -355,13 +355,83 @@ def test_legs_show_force_and_pressures():
     assert [marker.header.frame_id for marker in arrows] == [f"leg_{n}_rod" for n in range(1, 7)]
     lengths = [marker.points[1].z - marker.points[0].z for marker in arrows]
     assert lengths[0] == pytest.approx(-2.0 * lengths[1])
-    assert next(marker.text for marker in markers if marker.ns == "leg_text") == "2.0kN\n50|30bar"
+    assert next(marker.text for marker in markers if marker.ns == "cylinder_text") == "2.0kN\n50|30bar"
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"),
+    [("boom", 331e3), ("excavator", 790e3), ("boom_on_cylinder", 6e3), ("hexapod_arm", 400.0)],
+)
+def test_cylinders_show_their_forces_at_their_rods(name, largest):
+    """Along the line between their two points, by the efforts of the joints that the simulator publishes."""
+    robot = flexdyn_ros.load(name)
+    expanded = flexdyn_ros.expand(robot)
+    picture = Picture(robot, expanded, "world", settings(frame_prefix="left/"))
+    q, tau = robot.random(np.random.default_rng(8)), np.zeros(robot.nu)
+    names = [each for each in robot.effort_names if each not in robot.v_names]
+    tau[robot.nu - len(names) :] = largest * np.resize([0.2, -0.4, 0.1], len(names))
+    efforts = expanded.joint_efforts(tau).tolist()
+    assert [m for m in picture.markers() if m.ns.startswith("cylinder")] == []
+    picture.take_efforts(JointState(name=list(expanded.joint_names), effort=efforts))
+    arrows = {m.id: m for m in picture.markers() if m.ns == "cylinder_force"}
+    texts = [m.text for m in picture.markers() if m.ns == "cylinder_text"]
+    assert texts == [f"{1e-3 * force:.1f}kN" for force in tau[robot.nu - len(names) :]]
+    length = robot.cylinder_states(q, np.zeros(robot.nv)).length
+    for i, one in arrows.items():
+        frame = one.header.frame_id
+        assert frame.startswith("left/")
+        T = frame_of(robot, expanded, frame.removeprefix("left/"), q)
+        foot, tip = points_of(one) @ T[:3, :3].T + T[:3, 3]
+        # a step of the length, which the rod takes: its frame moves along the arrow
+        way = rod_line(robot, expanded, names[i], frame.removeprefix("left/"), q)
+        np.testing.assert_allclose(np.linalg.norm(way), length[i], rtol=1e-6)
+        along = (tip - foot) / np.linalg.norm(tip - foot)
+        sign = np.sign(tau[robot.nu - len(names) + i])
+        np.testing.assert_allclose(along, sign * way / length[i], atol=1e-6)
+    reach = [float(np.linalg.norm(np.ptp(points_of(one), axis=0))) for one in arrows.values()]
+    if len(names) > 2:
+        np.testing.assert_allclose(np.array(reach[1:3]) / reach[0], [2.0, 0.5], rtol=1e-9)
+
+
+def rod_line(robot, expanded, name, frame, q):
+    """From the point of a cylinder at its base to that at its end, in the world."""
+    barrel = frame.removesuffix("rod") + ("barrel" if "/" in frame else "cylinder")
+    ends = [frame_of(robot, expanded, each, q)[:3, 3] for each in (barrel, frame)]
+    return ends[1] - ends[0]
+
+
+def test_cylinders_on_oil_show_pressures_and_forces_by_name_come_first():
+    robot = flexdyn_ros.load("boom")
+    picture = Picture(robot, flexdyn_ros.expand(robot), "world", settings())
+    assert picture.wants("leg_states")
+    assert not Picture(
+        flexdyn_ros.load("two_link"), flexdyn_ros.expand(flexdyn_ros.load("two_link")), "world", settings()
+    ).wants("leg_states")
+    picture.take_efforts(JointState(name=["lift_cylinder/length", "lift"], effort=[90e3, 5.0]))
+    names = ["lift_cylinder", "fold_cylinder", "nobody"]
+    state = HydraulicState(names=names, pressure_bore=[134e5, 89e5, 1.0], pressure_rod=[139e5, 184e5, 1.0])
+    picture.take_pressures(state)
+    text = {m.id: m.text for m in picture.markers() if m.ns == "cylinder_text"}
+    # the force of the second is not known
+    assert text == {0: "90.0kN\n134|139bar"}
+    picture.take_legs(JointState(name=names, effort=[-20e3, 30e3, 1.0]))
+    picture.take_efforts(JointState(name=["lift_cylinder/length"], effort=[91e3]))
+    text = {m.id: m.text for m in picture.markers() if m.ns == "cylinder_text"}
+    assert text == {0: "-20.0kN\n134|139bar", 1: "30.0kN\n89|184bar"}
+    (arrow, *_) = (m for m in picture.markers() if m.ns == "cylinder_force")
+    # 331 kN, the largest of three pistons under the pressure of the supply, is half a cylinder
+    q = robot.neutral()
+    mean = robot.cylinder_states(q, np.zeros(robot.nv)).length.mean()
+    bore = 0.25 * np.pi * 0.125**2 * 270e5
+    assert np.linalg.norm(np.ptp(points_of(arrow), axis=0)) == pytest.approx(
+        0.5 * mean * 20e3 / bore, rel=1e-6
+    )
 
 
 def test_a_rigid_robot_has_no_mesh():
     robot = flexdyn_ros.load("seven_joint_arm")
     empty = bytes(serialize_message(LinkDeflections()))
-    picture = Picture(robot, flexdyn_ros.expand(robot).urdf, "world", settings(trace_duration=0.0))
+    picture = Picture(robot, flexdyn_ros.expand(robot), "world", settings(trace_duration=0.0))
     assert picture.mesh_message(empty) is None
     assert picture.markers() == []
 

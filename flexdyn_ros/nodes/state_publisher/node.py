@@ -45,7 +45,7 @@ class StatePublisher(ManagedNode):
         self._messages: dict[bytes, TransformMessage] = {}
         self._base = _base_transform(robot, settings.frame_prefix)
         moves = robot.description.base.type != "fixed"
-        self._picture = Picture(robot, expanded.urdf, ODOM if moves else WORLD, settings)
+        self._picture = Picture(robot, expanded, ODOM if moves else WORLD, settings)
         self._interval = 1.0 / settings.publish_frequency
         self._marker_interval = 1.0 / settings.marker_frequency
         self._last = self._last_mesh = -1e9
@@ -106,6 +106,7 @@ class StatePublisher(ManagedNode):
         if len(rows) and self._settings.publish_tf:
             self._tf.publish(self._tf_message(rows).filled(stamp, position, quaternion))
         self._picture.take_joints(stamp.sec + 1e-9 * stamp.nanosec, rows, position, quaternion)
+        self._picture.take_efforts(message)
 
     def _tf_message(self, rows: np.ndarray) -> TransformMessage:
         """The message of these joints; publishers of joint_states name the same ones every time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point, Vector3
@@ -14,80 +14,134 @@ from visualization_msgs.msg import Marker
 
 from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.expanding import appearance_of
+from flexdyn_ros.expanding import Expanded, appearance_of
 from flexdyn_ros.nodes.ros.robot_parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import Bent, DeflectionReader, DeformationMesh
 from flexdyn_ros.nodes.state_publisher.scenery import TEXT, Legend, RoadStrip, ghosts, new_marker
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 from flexdyn_ros.numerics.algebra.placement import rotation_of_quaternion
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.live.hydraulic_inputs import ranges_of
 from flexdyn_ros.simulation.live.message_fields import matrix_from_pose
 
-#: of legs that push and that pull
+#: of cylinders that push and that pull
 PUSH, PULL = (0.80, 0.25, 0.15, 1.0), (0.15, 0.35, 0.75, 1.0)
-#: arrow of the greatest force, shaft of an arrow, height of a text [shares of the length of a leg]
+#: arrow of the greatest force, shaft of an arrow, height of a text [shares of the length of a cylinder]
 LONGEST, SHAFT, LETTERS = 0.5, 0.035, 0.06
 
 
-class LegMarkers:
-    """One arrow and one text per leg, in the frame of its rod: they move with it.
+class _Rod(NamedTuple):
+    """Joint that moves a rod, frame of the rod, and directions (3,) in it: along the rod, and aside."""
+
+    joint: str
+    frame: str
+    along: np.ndarray
+    aside: np.ndarray
+
+
+class CylinderMarkers:
+    """One arrow and one text per cylinder or leg, in the frame of its rod: they move with it.
 
     Parameters
     ----------
     robot : Robot
-        A platform.
+    expanded : Expanded
+        Whose joints tell the rods.
     prefix : str
         Put before the names of frames.
 
     Attributes
     ----------
+    rods : dict
+        By the name of the cylinder.
     force, bore, rod : dict
-        By name of the leg: force on the rod, positive pushing [N], and pressures [Pa absolute].
+        By name: force on the rod, positive pushing [N], and pressures [Pa absolute].
     """
 
-    def __init__(self, robot: Robot, prefix: str) -> None:
-        legs = appearance_of(robot.description).legs
-        self._frames = {name: prefix + rod for name, (_, rod) in legs.items()}
-        q = robot.neutral()
-        self._length = float(np.mean(robot.inverse_kinematics(q, np.zeros(robot.nv)).length))
-        finite = robot.effort_limits[np.isfinite(robot.effort_limits)]
-        self._full = float(finite.max()) if finite.size else 9.81 * robot.mass
+    def __init__(self, robot: Robot, expanded: Expanded, prefix: str) -> None:
+        names, joints = robot.effort_names, JointTransforms(expanded.urdf, prefix)
+        # what moves a joint of another name moves a rod
+        rods = {joint: i for joint, i in expanded.efforts.items() if names[i] != joint}
+        self.rods = {names[i]: _rod_of(joints, joint) for joint, i in rods.items()}
+        self._of_joints = {rod.joint: name for name, rod in self.rods.items()}
+        self._joint_force: dict[str, float] = {}
         self.force: dict[str, float] = {}
         self.bore: dict[str, float] = {}
         self.rod: dict[str, float] = {}
+        if rods:
+            places = list(rods.values())
+            lengths, _ = robot.functions.effort_motion(robot.neutral(), np.zeros(robot.nv))
+            self._length = float(np.mean(lengths[places]))
+            self._full = _largest_force(robot, places)
 
     def take(self, place: dict[str, float], names: Any, values: Any) -> None:
-        """Keep values by the names of the legs; others are passed over."""
-        place.update(
-            (name, value) for name, value in zip(names, values, strict=False) if name in self._frames
+        """Keep values by the names of the cylinders; others are passed over."""
+        place.update((name, value) for name, value in zip(names, values, strict=False) if name in self.rods)
+
+    def take_efforts(self, joints: Any, efforts: Any) -> None:
+        """Forces by the names of the joints that move rods, for cylinders that nobody tells by theirs."""
+        self._joint_force.update(
+            (self._of_joints[joint], effort)
+            for joint, effort in zip(joints, efforts, strict=False)
+            if joint in self._of_joints
         )
 
     def markers(self) -> list[object]:
-        """What is known of each leg."""
+        """What is known of each cylinder."""
         made = []
-        for number, (name, frame) in enumerate(self._frames.items()):
-            if name not in self.force or not np.isfinite(self.force[name]):
+        forces = self._joint_force | self.force
+        for number, (name, rod) in enumerate(self.rods.items()):
+            if name not in forces or not np.isfinite(forces[name]):
                 continue
-            made.append(self._arrow(number, frame, self.force[name]))
-            made.append(self._text(number, frame, name))
+            made.append(self._arrow(number, rod, forces[name]))
+            made.append(self._text(number, rod, _words(forces[name], self.bore, self.rod, name)))
         return made
 
-    def _arrow(self, number: int, frame: str, force: float) -> object:
-        """Beside the rod, from its upper end: away from it if the leg pulls, towards it if it pushes."""
-        marker = new_marker("leg_force", number, Marker.ARROW, frame, PUSH if force >= 0.0 else PULL)
+    def _arrow(self, number: int, rod: _Rod, force: float) -> object:
+        """Beside the rod, from its end: away from it if the cylinder pulls, towards it if it pushes."""
+        marker = new_marker("cylinder_force", number, Marker.ARROW, rod.frame, PUSH if force >= 0.0 else PULL)
         reach = max(LONGEST * self._length * min(abs(force) / self._full, 1.0), 1e-3)
-        aside = 3.0 * SHAFT * self._length
-        low, high = Point(x=aside, z=-reach), Point(x=aside)
+        high = 3.0 * SHAFT * self._length * rod.aside
+        low, high = _point(high - reach * rod.along), _point(high)
         marker.points = [low, high] if force >= 0.0 else [high, low]
         marker.scale = Vector3(x=SHAFT * self._length, y=2.0 * SHAFT * self._length, z=0.0)
         return marker
 
-    def _text(self, number: int, frame: str, name: str) -> object:
-        marker = new_marker("leg_text", number, Marker.TEXT_VIEW_FACING, frame, TEXT)
-        marker.pose.position = Point(x=6.0 * SHAFT * self._length, z=-0.15 * self._length)
+    def _text(self, number: int, rod: _Rod, words: str) -> object:
+        marker = new_marker("cylinder_text", number, Marker.TEXT_VIEW_FACING, rod.frame, TEXT)
+        marker.pose.position = _point((6.0 * SHAFT * rod.aside - 0.15 * rod.along) * self._length)
         marker.scale.z = LETTERS * self._length
-        marker.text = _words(self.force[name], self.bore, self.rod, name)
+        marker.text = words
         return marker
+
+
+def _rod_of(joints: JointTransforms, joint: str) -> _Rod:
+    """The rod that a sliding joint moves."""
+    number = joints.number_of(joint)
+    along = joints.axis_of(number)
+    aside = np.eye(3)[(int(np.argmax(np.abs(along))) + 1) % 3]
+    aside = aside - (aside @ along) * along
+    return _Rod(joint, joints.frames_of(number)[1], along, aside / np.linalg.norm(aside))
+
+
+def _largest_force(robot: Robot, places: list[int]) -> float:
+    """Of the cylinders at some places among the efforts [N]: their limits, else what their supplies reach,
+    else the weight of the robot."""
+    motion, names = robot.motion, [robot.effort_names[i] for i in places]
+    found = dict.fromkeys(names, np.inf)
+    if motion is not None:
+        found = dict(zip(names, motion.effort_limit[places].tolist(), strict=True))
+    if robot.hydraulics is not None:
+        largest = ranges_of(robot.hydraulics, np.inf).largest_force.tolist()
+        reached = dict(zip(robot.hydraulics.names, largest, strict=True))
+        found = {name: min(limit, reached.get(name, np.inf)) for name, limit in found.items()}
+    finite = [limit for limit in found.values() if np.isfinite(limit)]
+    return max(finite) if finite else 9.81 * robot.mass
+
+
+def _point(place: np.ndarray) -> Point:
+    x, y, z = place.tolist()
+    return Point(x=x, y=y, z=z)
 
 
 def _words(force: float, bore: Mapping[str, float], rod: Mapping[str, float], name: str) -> str:
@@ -180,8 +234,7 @@ class Picture:
     Parameters
     ----------
     robot : Robot
-    urdf : str
-        Its expanded description.
+    expanded : Expanded
     frame : str
         A fixed one: the legend, the road and the trace of the tip are in it.
     settings : StatePublisherParameters
@@ -194,7 +247,9 @@ class Picture:
 
     rate = RATE
 
-    def __init__(self, robot: Robot, urdf: str, frame: str, settings: StatePublisherParameters) -> None:
+    def __init__(
+        self, robot: Robot, expanded: Expanded, frame: str, settings: StatePublisherParameters
+    ) -> None:
         self._appearance, self._settings = appearance_of(robot.description), settings
         self._mesh = DeformationMesh(robot.description)
         self._legend = Legend(robot, frame)
@@ -203,12 +258,12 @@ class Picture:
         self._base = robot.frames(robot.neutral(), robot.description.root)
         self._moves = robot.description.base.type != "fixed"
         self._road = RoadStrip(self._appearance, frame) if self._appearance.road else None
-        self._legs = LegMarkers(robot, settings.frame_prefix) if robot.legs else None
+        self._cylinders = CylinderMarkers(robot, expanded, settings.frame_prefix)
         self._trace = None
         tip = settings.trace_frame or deepest_link(robot.description)
-        if settings.trace_duration > 0.0 and (settings.trace_frame or self._legs is None):
+        if settings.trace_duration > 0.0 and (settings.trace_frame or not robot.legs):
             size = float(np.max(np.ptp(robot.frames(robot.neutral())[:, :3, 3], axis=0)))
-            transforms = JointTransforms(urdf)
+            transforms = JointTransforms(expanded.urdf)
             self._trace = TipTrace(transforms, tip, frame, settings.trace_duration, size)
         self._count = 0
 
@@ -216,7 +271,7 @@ class Picture:
 
     def wants(self, topic: str) -> bool:
         """Whether this robot has to do with a topic."""
-        return self._moves if topic == "odom" else self._legs is not None
+        return self._moves if topic == "odom" else bool(self._cylinders.rods)
 
     def change(self, settings: StatePublisherParameters) -> None:
         """Other settings."""
@@ -235,16 +290,18 @@ class Picture:
         if self._trace is not None:
             self._trace.add(time, self._base, rows, position, quaternion)
 
+    def take_efforts(self, message: JointState) -> None:
+        """Forces of cylinders, among those of joints."""
+        self._cylinders.take_efforts(message.name, message.effort)
+
     def take_legs(self, message: JointState) -> None:
-        """Forces of legs."""
-        assert self._legs is not None
-        self._legs.take(self._legs.force, message.name, message.effort)
+        """Forces of legs, and of other cylinders."""
+        self._cylinders.take(self._cylinders.force, message.name, message.effort)
 
     def take_pressures(self, message: HydraulicState) -> None:
         """Pressures of cylinders."""
-        assert self._legs is not None
-        self._legs.take(self._legs.bore, message.names, message.pressure_bore)
-        self._legs.take(self._legs.rod, message.names, message.pressure_rod)
+        self._cylinders.take(self._cylinders.bore, message.names, message.pressure_bore)
+        self._cylinders.take(self._cylinders.rod, message.names, message.pressure_rod)
 
     # ---- what is drawn ----
 
@@ -266,8 +323,7 @@ class Picture:
         made = []
         if self._trace is not None:
             made.append(self._trace.marker())
-        if self._legs is not None:
-            made += self._legs.markers()
+        made += self._cylinders.markers()
         if self._road is not None:
             if everything:
                 self._road.forget()

@@ -96,6 +96,10 @@ class JointTransforms:
         joint = self._moving[self.names[row]]
         return joint.parent, joint.child
 
+    def axis_of(self, row: int) -> np.ndarray:
+        """Axis (3,) of a moving joint in its child link, by its number in `names`."""
+        return self._moving[self.names[row]].axis
+
     def path_to(self, link: str) -> tuple[Any, ...]:
         """Joints from the root to a link; empty for a link that is not there."""
         above = {joint.child: joint for joint in (*self.fixed, *self._moving.values())}
