@@ -11,7 +11,7 @@ import pytest
 
 import flexdyn_ros as fd
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.trees.elements import model
+from flexdyn_ros.families.trees.elements import packed
 from flexdyn_ros.families.trees.elements.kernels.views import JOINS
 
 ROOT = Path(__file__).parents[2]
@@ -274,7 +274,7 @@ def test_masses_on_the_world_join_the_inertia_of_links(text, turned, spins, monk
     """Single states take the recursion with the gains of inertias, or rows or the mass matrix of a step;
     batches the mass matrix of the verbs."""
     if text == "rows":
-        monkeypatch.setattr(model, "MOST_DENSE", 0)
+        monkeypatch.setattr(packed, "MOST_DENSE", 0)
     places = {"rigid": [STANDING], "flexible": [STANDING, ON_A_STATION]}.get(text, [STANDING, BETWEEN])
     ends = [place[::-1] if turned else place for place in places]
     cylinders = "".join(swinging(f"c{i}", *a, *b, spins) for i, (a, b) in enumerate(ends))

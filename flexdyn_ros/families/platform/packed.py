@@ -11,7 +11,8 @@ from flexdyn_ros.families.platform.kernels import entries, steps, views
 from flexdyn_ros.families.platform.model import PlatformTables
 from flexdyn_ros.families.trees.elements.kernels import standing
 from flexdyn_ros.families.trees.elements.kernels import views as layout
-from flexdyn_ros.families.trees.elements.model import Element, End, PackedElements
+from flexdyn_ros.families.trees.elements.model import Element, End
+from flexdyn_ros.families.trees.elements.packed import PackedElements
 from flexdyn_ros.families.trees.motion import tree_table
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels import steps as rigid_steps

@@ -12,7 +12,6 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.elements.kernels import standing, verbs
 from flexdyn_ros.families.trees.elements.loads import element_wrenches
 from flexdyn_ros.families.trees.elements.model import (
-    PackedElements,
     changed_elements,
     meeting_elements,
     placed_elements,
@@ -20,6 +19,7 @@ from flexdyn_ros.families.trees.elements.model import (
     refuse_lengths,
     sections_of,
 )
+from flexdyn_ros.families.trees.elements.packed import PackedElements
 from flexdyn_ros.families.trees.layers import Layer
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.multibody.constraints.loop import loops_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.families.trees.elements.model import Element, PackedElements
+from flexdyn_ros.families.trees.elements.model import Element
+from flexdyn_ros.families.trees.elements.packed import PackedElements
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 
