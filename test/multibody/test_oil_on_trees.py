@@ -569,6 +569,29 @@ def test_a_cylinder_is_driven_into_its_stop_at_full_speed(method):
     assert stepper.advance(10) == 0
 
 
+#: what docs/limitations.md says of steps of 0.25, 1, 2, 5 ms that meet a stop: at most so far off [m, bar]
+_AT_STOPS = {
+    1.0: ((3e-5, 0.6), (1.6e-4, 4.5), (3.9e-4, 9.3), (7.8e-4, 15.0)),
+    -1.0: ((3e-5, 0.6), (2.3e-4, 7.6), (3.3e-4, 11.0), (4.9e-3, 52.0)),
+}
+
+
+@pytest.mark.parametrize("opening", [1.0, -1.0], ids=["up", "down"])
+def test_implicit_steps_into_a_stop_are_as_exact_as_the_page_says(opening):
+    robot, control = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH)), {"lift/valve": opening}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FlexdynWarning)
+        exact = flexdyn_ros.simulate(robot, 0.8, control=control, rtol=1e-8, sample=1e-3)
+        for dt, (far, bar) in zip((2.5e-4, 1e-3, 2e-3, 5e-3), _AT_STOPS[opening], strict=True):
+            each = max(1, round(dt / 1e-3))
+            run = flexdyn_ros.simulate(robot, 0.8, control=control, dt=dt, sample=each * 1e-3)
+            assert run.method == "rosenbrock"
+            assert np.abs(run.q - exact.q[::each]).max() < far
+            assert np.abs(run.states - exact.states[::each])[:, :2].max() < bar * 1e5
+            # where it stands in the end
+            assert abs(run.q[-1, 0] - exact.q[-1, 0]) < 2e-6
+
+
 def test_energies_of_oil_are_closed_where_sub_steps_are_small():
     robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH, in_supply=_PUMPED))
     stepper = Stepper(robot, 1e-3, "staggered")
