@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
+from flexdyn_ros.expanded.colour_scale import HOLD
 from flexdyn_ros.view.drawing.loads import (
     LOADS,
     Moment,
@@ -226,3 +227,23 @@ def test_states_from_elsewhere_and_a_robot_that_moves_show_theirs(raised, viewer
     viewer.redraw_now()
     assert "Supply" not in viewer.legend
     assert labels(viewer) == ["", "", ""]
+
+
+def test_colours_of_a_film_keep_their_scale_however_long_its_frames_take(raised, viewer):
+    _, run = raised
+    viewer.panels.look.colouring.value = "displacement"
+    viewer.play(run)
+    far = int(np.argmax(np.abs(run["boom_2/bending_z/1"])))
+    straight = viewer.robot.neutral()
+
+    def bent(share):
+        viewer.q = straight + share * (run.q[far] - straight)
+
+    with viewer.standing_still():
+        viewer.show_moment(lambda: bent(1.0))
+        top = viewer.scale[1]
+        for _ in range(2):
+            viewer.show_moment(lambda: bent(0.1))
+            time.sleep(HOLD + 0.1)
+        viewer.show_moment(lambda: bent(0.1))
+        assert viewer.scale[1] == top > 0.0

@@ -76,7 +76,9 @@ class Picture:
         panels.legend(legend(*self.scale) + self.overlays.legend(chosen, now))
 
     def _top(self, largest: float) -> float:
-        return self.range.take(largest, time.monotonic())
+        # films and pages are made at another pace than that of what they show
+        now = 0.0 if self._viewer.source == "still" else time.monotonic()
+        return self.range.take(largest, now)
 
     @property
     def scale(self) -> tuple[str, float]:
