@@ -47,6 +47,9 @@ class Reach:
                 self.lower[i], self.upper[i] = min(c.lower - middle, 0.0), max(c.upper - middle, 0.0)
             elif c.unit == "rad" and c.kind == "joint":
                 self.lower[i], self.upper[i] = -np.pi, np.pi
+        # of a closed mechanism the others follow, and would turn it over
+        is_led = robot.functions.is_constrained and robot.driven.any()
+        self._toured = np.flatnonzero(robot.driven) if is_led else np.arange(robot.nv)
         idle = self.upper - self.lower < 1e-9
         self.lower[idle], self.upper[idle] = -1.0, 1.0
 
@@ -60,8 +63,9 @@ class Reach:
             return None
 
     def in_turn(self, phase: float) -> np.ndarray:
-        """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back."""
-        number = int(phase / (2.0 * np.pi)) % self.lower.size
+        """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back; of closed
+        mechanisms those that are driven."""
+        number = int(self._toured[int(phase / (2.0 * np.pi)) % self._toured.size])
         share = 0.5 * np.sin(phase)
         x = np.zeros(self.lower.size)
         x[number] = share * self.upper[number] if share > 0.0 else -share * self.lower[number]
