@@ -63,8 +63,8 @@ class Reach:
             return None
 
     def in_turn(self, phase: float) -> np.ndarray:
-        """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back; of closed
-        mechanisms those that are driven."""
+        """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back; of
+        closed mechanisms those that are driven."""
         number = int(self._toured[int(phase / (2.0 * np.pi)) % self._toured.size])
         share = 0.5 * np.sin(phase)
         x = np.zeros(self.lower.size)
