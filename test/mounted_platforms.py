@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
+import flexdyn_ros as fd
 from flexdyn_ros.description import read
 
 IDLE = '<flexdyn><damper name="idle" base="world" base_xyz="9 9 9" end="platform" damping="0"/></flexdyn>'
@@ -37,5 +42,70 @@ CARRIAGE = (
 )
 
 
+def beam(link, station, **attributes):
+    """What bends, with all legs of a hexapod at a station of it."""
+    given = {"mass_per_length": "20", "EIy": "4e5", "EIz": "3e5"} | attributes
+    words = " ".join(f'{name}="{value}"' for name, value in given.items())
+    joints = ["platform", *(f"leg_{n}_u1" for n in range(1, 7))] if station else []
+    attached = "".join(f'<attach joint="{name}" station="{station}"/>' for name in joints)
+    modes = '<modes bending_y="2" bending_z="2"/>'
+    return f'<flexdyn reference="{link}"><beam {words}/>{modes}{attached}<damping ratio="0.02"/></flexdyn>'
+
+
+#: the link below the legs is a boom that bends, whose section at a station carries them
+BOOM_BELOW = (
+    joint("hinge", "revolute", "ground", "base_link", "0 1 0", rpy="0 0 0.2") + '<link name="ground"/>'
+)
+ON_TIP = BOOM_BELOW + beam("base_link", "tip", origin="-1.5 0 0", length="1.5")
+ON_MIDDLE = BOOM_BELOW + beam("base_link", "0.6", origin="-0.9 0 0", length="1.5")
+ON_ROOT = BOOM_BELOW + beam("base_link", "root", length="1.5")
+#: the platform is a mast that bends, with an arm at its tip
+MAST = (
+    link("upper", 3, "0.02 0.01 0.1")
+    + joint("shoulder", "revolute", "platform", "upper", "0.1 1 0", "0 0 0.4")
+    + beam("platform", "", axis="0 0 1", length="0.4", EIy="900", EIz="700", mass_per_length="4")
+)
+
+
 def with_arm(more=ARM):
     return ELECTRIC.replace("<flexdyn>", more + "<flexdyn>", 1)
+
+
+def loops_of(text):
+    """The same robot with its legs as links and spherical loops, and without `<platform>`."""
+    loops = ""
+    while "<platform " in text:
+        begin, end = text.index("<platform "), text.index("</platform>") + len("</platform>")
+        link = re.search('link="([^"]*)"', text[begin:end])[1]
+        for leg in re.findall("<leg [^>]*>", text[begin:end]):
+            slider, anchor = (re.search(f'{word}="([^"]*)"', leg)[1] for word in ("slider", "anchor"))
+            loops += (
+                f'<loop name="{slider}_closed" type="spherical" base="{slider.replace("_slide", "_rod")}" '
+                f'end="{link}" end_xyz="{anchor}"/>'
+            )
+        text = text[:begin] + text[end:]
+    return fd.load(text.replace("</robot>", f"<flexdyn>{loops}</flexdyn></robot>"))
+
+
+def state_of_loops(robot, loops, q, v):
+    """q, v of the robot with loops: its floating joints are relative to the links below."""
+    values, speeds = {}, {}
+    for mount in robot.description.mounts:
+        name, mechanism = mount.platform.link, robot.mechanisms[mount.platform.link]
+        pose, twist = robot.carried_motion(q, v, name)
+        positions, rates = mechanism.leg_joints(pose, twist)
+        names = [name for leg in mechanism.legs for name in leg.joints]
+        values |= dict(zip(names, positions.ravel(), strict=True))
+        speeds |= dict(zip(names, rates.ravel(), strict=True))
+        pose = [*(pose[:3] - mount.joint.xyz), *pose[3:]]
+        words = ("x", "y", "z", "qx", "qy", "qz", "qw")
+        values |= dict(zip((f"{mount.joint.name}/{x}" for x in words), pose, strict=True))
+        words = ("wx", "wy", "wz", "vx", "vy", "vz")
+        speeds |= dict(zip((f"{mount.joint.name}/{x}" for x in words), twist, strict=True))
+    for c in robot.coordinates:
+        if c.kind != "platform":
+            values[c.name], speeds[c.name] = q[c.q_index], v[c.v_index]
+    return tuple(
+        np.array([x[name] for name in names])
+        for x, names in ((values, loops.q_names), (speeds, loops.v_names))
+    )

@@ -294,11 +294,10 @@ def _payload(robot: RobotDescription, link: FlexibleLink) -> Iterator[str]:
 
 
 def _hydraulics(robot: RobotDescription) -> Iterator[str]:
-    if robot.platform is None:
-        return
     told: set[str] = set()
-    for leg in robot.platform.legs:
-        given = leg.hydraulics or robot.platform.hydraulics
+    legs = [(leg, platform.hydraulics) for platform in robot.platforms for leg in platform.legs]
+    for leg, of_all in legs:
+        given = leg.hydraulics or of_all
         if given is None:
             continue
         slider = robot.joint(leg.slider)

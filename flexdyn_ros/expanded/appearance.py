@@ -45,8 +45,9 @@ class Appearance:
         Points (k, 3) that links which are plates reach through [m], in their own axes.
     legs : mapping
         Links (cylinder, rod) of each leg by its name.
-    carried : str
-        The link that legs carry: its pose is counted from the link below it, whatever the URDF says.
+    carried : mapping
+        What the six joints that show the pose of a link on legs are called, by the link: it is counted from
+        the link below, whatever the URDF says.
     wheels : tuple of Wheel
     road : callable, optional
         Abscissas (n,) -> heights (n,) of the ground [m]; None where the ground is nobody's.
@@ -56,7 +57,7 @@ class Appearance:
     spans: tuple[float, ...] = ()
     plates: Mapping[str, np.ndarray] = field(default_factory=dict)
     legs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    carried: str = ""
+    carried: Mapping[str, str] = field(default_factory=dict)
     wheels: tuple[Wheel, ...] = ()
     road: Callable[[np.ndarray], np.ndarray] | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 from math import hypot, isfinite, pi
 
@@ -16,11 +17,8 @@ from flexdyn_ros.multibody.joints.floating import free_model
 from flexdyn_ros.multibody.joints.joint import JointModel
 from flexdyn_ros.multibody.joints.registry import joint_model
 
-#: of the six joints that carry a platform, whatever the URDF calls its floating joint
-PLATFORM = "platform"
 
-
-def shown_tree(description: RobotDescription, carried: str) -> etree._Element:
+def shown_tree(description: RobotDescription, carried: Mapping[str, str]) -> etree._Element:
     """The URDF without what is not for showing, as a tree of elements; `carried` as of `Appearance`."""
     parser = etree.XMLParser(remove_comments=True, resolve_entities=False)
     root = etree.fromstring(description.text.encode(), parser)
@@ -36,9 +34,9 @@ def shown_tree(description: RobotDescription, carried: str) -> etree._Element:
         model = models.get(joint.get("name", ""))
         if model is None or not model.is_split:
             continue
-        if _end(joint, "child") == carried:
-            _stand_on_parent(joint)
-            model = free_model(PLATFORM)
+        if (prefix := carried.get(_end(joint, "child"))) is not None:
+            _stand_on_parent(joint, prefix)
+            model = free_model(prefix)
         _split(root, joint, model, reach_of(description))
     return root
 
@@ -49,9 +47,9 @@ def first_shown(description: RobotDescription, joint: Joint) -> str:
     return model.picture[0].name if model.is_split else joint.name
 
 
-def _stand_on_parent(joint: etree._Element) -> None:
+def _stand_on_parent(joint: etree._Element, prefix: str) -> None:
     """The pose of a platform is counted from the link that carries it, not from home."""
-    joint.set("name", PLATFORM)
+    joint.set("name", prefix)
     for origin in joint.findall("origin"):
         joint.remove(origin)
 

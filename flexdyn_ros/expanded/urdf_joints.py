@@ -83,7 +83,7 @@ def joints_of_the_urdf(robot: RobotInterface) -> Joints:
 
     description = robot.description
     for joint in description.joints:
-        if joint is description.platform_joint or joint.name in description.leg_joints:
+        if joint.name in description.platform_joints or joint.name in description.leg_joints:
             continue  # their family shows them
         model = joint_model(robot.description, joint)
         if model.kernel is not None:

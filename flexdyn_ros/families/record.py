@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,8 @@ class Family:
         dampers, cylinders, deforming links and loops, unless the family says otherwise.
     parameter_paths : callable (description) -> iterable of (name, path)
         Where the description holds parameters that the family adds to those of joints, as options name it.
+    layers : callable (description) -> tuple of classes of layers
+        Of trees: what is around the tree, from inside. None for robots that are no trees.
     """
 
     kind: str
@@ -134,3 +136,4 @@ class Family:
     joint_driven: bool = True
     refuse: Callable[[RobotDescription], None] = refuse_mixtures
     parameter_paths: Callable[[RobotDescription], Iterable[tuple[str, str]]] = lambda description: ()
+    layers: Callable[[RobotDescription], tuple[Any, ...]] | None = None

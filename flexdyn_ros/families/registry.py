@@ -15,7 +15,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.errors import FlexdynError, FlexdynWarning
 from flexdyn_ros.families.continuum.family import CONTINUUM
-from flexdyn_ros.families.platform.family import MOUNTED, STEWART
+from flexdyn_ros.families.platform.family import STEWART, mounted
 from flexdyn_ros.families.record import Family
 from flexdyn_ros.families.trees.family import TREES
 from flexdyn_ros.families.wheeled.family import WHEELED
@@ -23,7 +23,7 @@ from flexdyn_ros.families.wheeled.family import WHEELED
 VARIABLE = "FLEXDYN_FAMILIES"
 
 #: trees take what no other family claims
-_FAMILIES = [STEWART, MOUNTED, CONTINUUM, WHEELED, TREES]
+_FAMILIES = [STEWART, mounted(WHEELED), mounted(TREES), CONTINUUM, WHEELED, TREES]
 for _element in (element for family in _FAMILIES for element in family.elements):
     schema.add_element(_element)
 

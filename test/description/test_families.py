@@ -267,8 +267,6 @@ def test_lugre_friction(hexapod: str) -> None:
         ({"platform.leg.leg_1.anchor": [0, 0, -4]}, "home stroke", "anchor"),
         ({"formulation.method": "lagrange"}, "belongs to robots of kind", "method"),
         ({"road.kind": "flat"}, "without wheels", None),
-        ({"links.platform.beam.length": 1, "links.platform.beam.EIy": 1, "links.platform.modes.bending_z": 1},
-         "flexible link", "link"),
         ({"joints.leg_1_u1": {"rotor": {"inertia": 1}, "joint_elasticity": {"stiffness": 1}}},
          "elastic joint", None),
         ({"joints.platform.rotor.inertia": 1}, "is floating", None),

@@ -311,7 +311,7 @@ def test_a_tree_has_no_hydraulics_and_a_single_leg_may_have_its_own():
     d = read("stewart_1t")
     legs = list(d.platform.legs)
     legs[1] = replace(legs[1], hydraulics=record(cylinder={"bore": 0.063}))
-    other = Hydraulics.of(replace(d, platform=replace(d.platform, legs=tuple(legs))))
+    other = Hydraulics.of(replace(d, platforms=(replace(d.platform, legs=tuple(legs)),)))
     assert other.model.column("bore_area")[1] > other.model.column("bore_area")[0]
 
 
@@ -329,7 +329,7 @@ def test_numbers_that_make_no_sense_are_refused_with_the_leg(change, text):
     legs = list(d.platform.legs)
     legs[3] = replace(legs[3], hydraulics=record(**change))
     with pytest.raises(DescriptionError, match=rf"leg_4.*{text}"):
-        Hydraulics.of(replace(d, platform=replace(d.platform, legs=tuple(legs))))
+        Hydraulics.of(replace(d, platforms=(replace(d.platform, legs=tuple(legs)),)))
     legs[3] = replace(legs[3], hydraulics=None)
     with pytest.raises(DescriptionError, match=r"leg_4.*no hydraulics"):
-        Hydraulics.of(replace(d, platform=replace(d.platform, legs=tuple(legs))))
+        Hydraulics.of(replace(d, platforms=(replace(d.platform, legs=tuple(legs)),)))

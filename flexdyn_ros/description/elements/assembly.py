@@ -73,7 +73,7 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
     if kind == "continuum":
         sections = check_chain(sections, stated_sections, context)
     context = replace(context, base=base, flexible=flexible)
-    platform = _single(Platform, layer.robot, context)
+    platforms = tuple(build(Platform, each, context) for each in layer.robot.all("platform"))
     elastic = [name for name, joint in extended.items() if joint.elasticity is not None]
     return replace(
         robot,
@@ -88,7 +88,7 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         wheels=tuple(build(Wheel, each, context) for each in layer.robot.all("wheel")),
         road=_road(layer.robot, context),
         drive=_single(Drive, layer.robot, context),
-        platform=None if platform is None else with_hydraulics_of_legs(platform),
+        platforms=tuple(map(with_hydraulics_of_legs, platforms)),
         extras=_extras(layer, context),
         kind=kind,
         overrides=overrides,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Section,
     )
     from flexdyn_ros.description.elements.links import FlexibleLink
-    from flexdyn_ros.description.elements.platforms import Platform
+    from flexdyn_ros.description.elements.platforms import Mount, Platform
     from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 
 
@@ -140,7 +140,7 @@ class RobotDescription:
     wheels: tuple[Wheel, ...] = ()
     road: Road | None = None
     drive: Drive | None = None
-    platform: Platform | None = None
+    platforms: tuple[Platform, ...] = ()
     extras: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     kind: str = "tree"
     overrides: tuple[Override, ...] = ()
@@ -167,27 +167,30 @@ class RobotDescription:
         """The joint whose child is this link, which is not the root."""
         return next(joint for joint in self.joints if joint.child == link)
 
+    @property
+    def platform(self) -> Platform | None:
+        """The first platform."""
+        return self.platforms[0] if self.platforms else None
+
     @cached_property
-    def _mounted(self) -> tuple[Joint | None, frozenset[str]]:
-        """The joint of a platform in a tree, and the names of the joints of its legs."""
-        if self.platform is None or self.kind == "platform":
-            return None, frozenset()
-        from flexdyn_ros.description.elements.platforms import joints_of_leg
+    def mounts(self) -> tuple[Mount, ...]:
+        """The platforms that are part of a tree; () for a platform alone."""
+        if not self.platforms or self.kind == "platform":
+            return ()
+        from flexdyn_ros.description.elements.platforms import mounts_of
 
-        sliders = (self.joint(leg.slider) for leg in self.platform.legs)
-        legs = {joint.name for slider in sliders for joint in joints_of_leg(slider, self.joints)}
-        return self.joint_to(self.platform.link), frozenset(legs)
+        return mounts_of(self.platforms, self.joints)
 
-    @property
-    def platform_joint(self) -> Joint | None:
-        """The floating joint of a platform that is part of a tree: its pose is that in the world. None for a
-        platform alone, and without one."""
-        return self._mounted[0]
+    @cached_property
+    def platform_joints(self) -> Mapping[str, str]:
+        """What coordinates of platforms in a tree are called, `platform` or the link's name, by their
+        floating joints: their poses are those in the world."""
+        return {mount.joint.name: mount.prefix for mount in self.mounts}
 
-    @property
+    @cached_property
     def leg_joints(self) -> frozenset[str]:
-        """Names of the joints of the legs of a platform that is part of a tree; no joints of that tree."""
-        return self._mounted[1]
+        """Names of the joints of the legs of platforms in a tree; no joints of that tree."""
+        return frozenset(name for mount in self.mounts for name in mount.leg_joints)
 
     def leader_of(self, joint: Joint) -> tuple[float, float, Joint]:
         """Ratio, offset and leader of a joint at the end of its chain of mimics: its position is ratio times

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from math import cos, dist, sin
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from flexdyn_ros.description.elements.urdf import Context, UrdfJoint, Vec3
 from flexdyn_ros.description.language.statements import Statement
@@ -218,10 +218,6 @@ class Platform:
 
     def check(self, statement: Statement, context: Context) -> None:
         joint = _platform_joint(statement, self.link, context)
-        for link, what in ((joint.parent, "the legs stand on"), (joint.child, "the legs carry")):
-            if link in context.flexible:
-                expected = "a rigid link, which may be fixed to a flexible one"
-                statement.fail(f"{what} the flexible link '{link}'", "link", expected)
         if len(self.legs) != 6:
             statement.fail(f"the platform has {len(self.legs)} legs", None, "six <leg>")
         legs = statement.all("leg")
@@ -231,6 +227,34 @@ class Platform:
             if leg.slider in [other.slider for other in self.legs[:i]]:
                 message = "the joint is the slider of another leg"
                 legs[i].fail(message, "slider", "a joint of its own")
+
+
+class Mount(NamedTuple):
+    """A platform in a tree: its floating joint, the names of the joints of its legs, and what its coordinates
+    are called; feet: the first joint of each leg."""
+
+    platform: Platform
+    joint: Any
+    leg_joints: frozenset[str]
+    feet: tuple[Any, ...]
+    prefix: str
+
+
+def mounts_of(platforms: tuple[Platform, ...], joints: tuple[Any, ...]) -> tuple[Mount, ...]:
+    """Platforms and where they stand."""
+    to, named = {joint.child: joint for joint in joints}, {joint.name: joint for joint in joints}
+    found = []
+    for platform in platforms:
+        legs = [joints_of_leg(named[leg.slider], joints) for leg in platform.legs]
+        inner = frozenset(joint.name for leg in legs for joint in leg)
+        feet = tuple(leg[-1] for leg in legs)
+        found.append(Mount(platform, to[platform.link], inner, feet, prefix_of(platform, platforms)))
+    return tuple(found)
+
+
+def prefix_of(platform: Platform, platforms: tuple[Platform, ...]) -> str:
+    """What its coordinates are called."""
+    return "platform" if len(platforms) == 1 else platform.link
 
 
 def joints_of_leg(slider: UrdfJoint, joints: Iterable[UrdfJoint]) -> list[UrdfJoint]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.description.elements.platforms import Mount
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.platform.margins import MASK_BITS
 
@@ -41,9 +42,15 @@ def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def check_mounted(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Warnings and notes of a platform that is part of a tree, where all other coordinates are zero."""
-    mechanism, joint = robot.mechanism, robot.description.platform_joint
-    q = robot.carried_pose(robot.neutral())
+    """Warnings and notes of platforms that are part of a tree, where it is neutral."""
+    found = [_check_mount(robot, mount) for mount in robot.description.mounts]
+    warnings, lines = (tuple(text for each in found for text in each[i]) for i in range(2))
+    return warnings, lines
+
+
+def _check_mount(robot: Any, mount: Mount) -> tuple[list[str], list[str]]:
+    joint, mechanism = mount.joint, robot.mechanisms[mount.platform.link]
+    q = robot.carried_pose(robot.neutral(), mount.platform.link)
     margins = mechanism.workspace_margins(q)
     warnings = [f"at home {text}" for bit, text in MASK_BITS.items() if margins.mask & bit]
     legs, values = mechanism.inverse_kinematics(q), margins.singular_values
@@ -58,7 +65,7 @@ def check_mounted(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         try:
             tau = robot.inverse_dynamics(robot.neutral(), still, still, actuators="all")
         except SingularityError:
-            return tuple(warnings), tuple(lines)
+            return warnings, lines
         names = [leg.name for leg in mechanism.legs]
         forces = tau[[robot.effort_names.index(name) for name in names]]
         lines.append(f"leg forces at rest {_range(forces)} N")
@@ -67,7 +74,7 @@ def check_mounted(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
             for name, force, limit in zip(names, forces, mechanism.effort_limits, strict=True)
             if abs(force) > limit
         ]
-    return tuple(warnings), tuple(lines)
+    return warnings, lines
 
 
 def _range(values: np.ndarray) -> str:

@@ -8,36 +8,44 @@ import numpy as np
 from lxml import etree
 
 from flexdyn_ros.expanded.frames import angle_rates, limit_to, yaw_pitch_roll
-from flexdyn_ros.expanded.shown_tree import PLATFORM
 from flexdyn_ros.numerics.algebra.placement import Placement
 
+#: name of a platform alone, whatever the URDF calls its floating joint
+PLATFORM = "platform"
 _SUFFIXES = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
-def limit_platform(root: etree._Element, robot: Any) -> None:
+def limit_platform(root: etree._Element, robot: Any, prefix: str = PLATFORM) -> None:
     """Limits of the platform's translations, which the URDF does not have: as far as its legs are long, and
     their joints from its origin."""
     longest = max(leg.shortest + leg.stroke for leg in robot.legs)
     reach = longest + max(float(np.linalg.norm(leg.anchor)) for leg in robot.description.platform.legs)
     for joint in root.findall("joint"):
-        if joint.get("name") in {f"{PLATFORM}/{axis}" for axis in "xyz"}:
+        if joint.get("name") in {f"{prefix}/{axis}" for axis in "xyz"}:
             limit_to(joint, -reach, reach)
+
+
+def mounted_joints(root: etree._Element, robot: Any) -> list[MountedJoints]:
+    """The joints of each platform of a tree, whose translations it limits."""
+    for mount in robot.description.mounts:
+        limit_platform(root, robot.mechanisms[mount.platform.link], mount.prefix)
+    return [MountedJoints(robot, mount.platform.link, mount.prefix) for mount in robot.description.mounts]
 
 
 class MountedJoints:
     """Those of a platform that is part of a tree: the joints of its mechanism, seen from the link that
     carries them."""
 
-    def __init__(self, robot: Any) -> None:
-        self._robot, self._joints = robot, PlatformJoints(robot.mechanism)
+    def __init__(self, robot: Any, link: str, prefix: str) -> None:
+        mechanism = robot.mechanisms[link]
+        self._robot, self._link, self._joints = robot, link, PlatformJoints(mechanism, prefix)
         self.names = self._joints.names
         column = robot.effort_names.index
-        legs = robot.mechanism.legs
-        self.efforts = {leg.joints[2]: column(leg.name) for leg in legs}
+        self.efforts = {leg.joints[2]: column(leg.name) for leg in mechanism.legs}
 
     def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (..., k) [m, rad, per s] for q (..., nq), v (..., nv)."""
-        return self._joints.state(*self._robot.carried_motion(q, v))
+        return self._joints.state(*self._robot.carried_motion(q, v, self._link))
 
 
 class PlatformJoints:
@@ -47,7 +55,7 @@ class PlatformJoints:
     the legs are the angles of the universal joints and the strokes that close the loops.
     """
 
-    def __init__(self, robot: Any) -> None:
+    def __init__(self, robot: Any, prefix: str = PLATFORM) -> None:
         self._robot = robot
         self._link = robot.description.platform.link
         joint = robot.description.joint_to(self._link)
@@ -60,7 +68,7 @@ class PlatformJoints:
             if moving.type == "fixed":
                 continue
             if moving.name == joint.name:
-                names += [f"{PLATFORM}/{suffix}" for suffix in _SUFFIXES]
+                names += [f"{prefix}/{suffix}" for suffix in _SUFFIXES]
                 columns += range(6)
             else:
                 names.append(moving.name)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
+from flexdyn_ros.description.elements.platforms import prefix_of
 from flexdyn_ros.expanded.appearance import Appearance
 from flexdyn_ros.families.record import Family, Findings
-from flexdyn_ros.families.trees.family import check_bending, expand_tree, refuse_in_trees, tree_appearance
 
 if TYPE_CHECKING:
     from flexdyn_ros.description import RobotDescription
@@ -41,73 +41,76 @@ def _expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
 
 
 def _appearance(description: RobotDescription) -> Appearance:
-    """The platform and the link that its legs stand on are plates."""
-    platform = description.platform
-    assert platform is not None
+    """The platforms and the links that their legs stand on are plates."""
     above = {joint.child: joint for joint in description.joints}
-    points: dict[str, list[Sequence[float]]] = {platform.link: [leg.anchor for leg in platform.legs]}
-    for leg in platform.legs:
-        joint = description.joint(leg.slider)
-        while joint.parent in above and above[joint.parent].type != "floating":
-            joint = above[joint.parent]
-        points.setdefault(joint.parent, []).append(joint.xyz)
-    sliders = {leg.name: description.joint(leg.slider) for leg in platform.legs}
+    points: dict[str, list[Sequence[float]]] = {}
+    legs: dict[str, tuple[str, str]] = {}
+    for platform in description.platforms:
+        points.setdefault(platform.link, []).extend(leg.anchor for leg in platform.legs)
+        for leg in platform.legs:
+            joint = slider = description.joint(leg.slider)
+            legs[leg.name] = slider.parent, slider.child
+            while joint.parent in above and above[joint.parent].type != "floating":
+                joint = above[joint.parent]
+            points.setdefault(joint.parent, []).append(joint.xyz)
     return Appearance(
-        plates={link: np.array(rows) for link, rows in points.items()},
-        legs={name: (slider.parent, slider.child) for name, slider in sliders.items()},
-        carried=platform.link,
+        plates={
+            link: np.array(rows) for link, rows in points.items() if link not in description.flexible_links
+        },
+        legs=legs,
+        carried={p.link: prefix_of(p, description.platforms) for p in description.platforms},
     )
 
 
-def _mounted_functions(description: RobotDescription) -> FamilyFunctions:
-    from flexdyn_ros.families.platform.mounting import mounted_functions
+def mounted(within: Family) -> Family:
+    """Robots of a family of trees with platforms in them: it stands before that family."""
 
-    return mounted_functions(description)
+    def functions(description: RobotDescription) -> FamilyFunctions:
+        from flexdyn_ros.families.platform.mounting import Mounting, with_legs
+        from flexdyn_ros.families.trees.robot import TreeFunctions
 
+        assert within.layers is not None
+        with_elements = with_legs(description)
+        return TreeFunctions(with_elements, layers=(Mounting, *within.layers(with_elements)))
 
-def _refuse_beside(description: RobotDescription) -> None:
-    """What a tree cannot have, beside a platform or not."""
-    from flexdyn_ros.families.platform.refusals import refuse_beside
+    def refuse(description: RobotDescription) -> None:
+        from flexdyn_ros.families.platform.refusals import refuse_beside
 
-    refuse_in_trees(description)
-    refuse_beside(description)
+        within.refuse(description)
+        refuse_beside(description)
 
+    def check(robot: Robot) -> Findings:
+        from flexdyn_ros.families.platform.checks import check_mounted
 
-def _check_mounted(robot: Robot) -> Findings:
-    from flexdyn_ros.families.platform.checks import check_mounted
+        found, (warnings, notes) = within.check(robot), check_mounted(robot)
+        return found._replace(warnings=found.warnings + warnings, notes=found.notes + notes)
 
-    found, (warnings, notes) = check_bending(robot), check_mounted(robot)
-    return found._replace(warnings=found.warnings + warnings, notes=found.notes + notes)
+    def expand(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
+        from flexdyn_ros.families.platform.expanded import mounted_joints
 
+        parts, efforts = within.expand(root, robot, segments)
+        joints = mounted_joints(root, robot)
+        return [*parts, *joints], efforts | {name: at for each in joints for name, at in each.efforts.items()}
 
-def _expand_mounted(root: etree._Element, robot: Robot, segments: int | None) -> Joints:
-    from flexdyn_ros.families.platform.expanded import MountedJoints, limit_platform
+    def appearance(description: RobotDescription) -> Appearance:
+        own = _appearance(description)
+        return replace(within.appearance(description), plates=own.plates, legs=own.legs, carried=own.carried)
 
-    parts, efforts = expand_tree(root, robot, segments)
-    limit_platform(root, robot.mechanism)
-    joints = MountedJoints(robot)
-    return [*parts, joints], efforts | joints.efforts
+    return replace(
+        within,
+        claims=lambda description: bool(description.mounts) and within.claims(description),
+        functions=functions,
+        refuse=refuse,
+        check=check,
+        expand=expand,
+        appearance=appearance,
+        rviz=lambda description: "platform",
+    )
 
-
-def _appearance_mounted(description: RobotDescription) -> Appearance:
-    return replace(_appearance(description), centrelines=tree_appearance(description).centrelines)
-
-
-#: platforms that are part of a tree, which stand before trees alone
-MOUNTED = Family(
-    kind="tree",
-    claims=lambda description: description.platform_joint is not None,
-    functions=_mounted_functions,
-    check=_check_mounted,
-    expand=_expand_mounted,
-    appearance=_appearance_mounted,
-    rviz=lambda description: "platform",
-    refuse=_refuse_beside,
-)
 
 STEWART = Family(
     kind="platform",
-    claims=lambda description: description.platform is not None and description.platform_joint is None,
+    claims=lambda description: description.platform is not None and not description.mounts,
     functions=_functions,
     check=_check,
     expand=_expand,

@@ -8,7 +8,7 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.elements.platforms import Leg
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.multibody.constraints.loop import loops_of, place_of_loop
+from flexdyn_ros.multibody.constraints.loop import loops_of
 from flexdyn_ros.multibody.elements.registry import elements_of
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
@@ -50,23 +50,19 @@ def check_mechanism(description: RobotDescription) -> None:
 
 
 def refuse_beside(description: RobotDescription) -> None:
-    """What does not go with a platform in a tree.
+    """What does not go with platforms in a tree.
 
     Raises
     ------
     DescriptionError
     """
-    platform = description.platform
-    assert platform is not None
-    for loop in loops_of(description):
-        place_of_loop(description, loop).fail(
-            "a <loop> beside a <platform> is not possible yet", "name", loop.name, "no <loop>"
-        )
     taken = {record.name: rule_of(kind.record).name for kind, record in elements_of(description)}
-    for leg in platform.legs:
-        place = description.place(leg, f"leg '{leg.name}'")
+    taken |= {loop.name: "loop" for loop in loops_of(description)}
+    for leg in (leg for platform in description.platforms for leg in platform.legs):
         if leg.name in taken:
+            place = description.place(leg, f"leg '{leg.name}'")
             place.fail(f"a {taken[leg.name]} has this name", "name", leg.name, "a name of its own")
+        taken[leg.name] = "leg"
     legs = {description.joint(name).child for name in description.leg_joints}
     for moving in description.joints:
         if moving.type != "fixed" and moving.name not in description.leg_joints:

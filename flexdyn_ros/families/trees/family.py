@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
@@ -25,6 +25,12 @@ def _functions(description: RobotDescription) -> FamilyFunctions:
     from flexdyn_ros.families.trees.formulations import tree_functions
 
     return tree_functions(description)
+
+
+def _layers(description: RobotDescription) -> tuple[Any, ...]:
+    from flexdyn_ros.families.trees.formulations import layers_between
+
+    return layers_between(description)
 
 
 def refuse_in_trees(description: RobotDescription) -> None:
@@ -118,4 +124,5 @@ TREES = Family(
     appearance=tree_appearance,
     rviz=_rviz,
     refuse=refuse_in_trees,
+    layers=_layers,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lxml import etree
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
 
 
-def _functions(description: RobotDescription) -> FamilyFunctions:
+def _layers(description: RobotDescription) -> tuple[Any, ...]:
     from flexdyn_ros.families.trees.formulations import layers_between
-    from flexdyn_ros.families.trees.robot import TreeFunctions
     from flexdyn_ros.families.wheeled.layer import Wheels
 
-    return TreeFunctions(description, layers=(Wheels, *layers_between(description)))
+    return (Wheels, *layers_between(description))
+
+
+def _functions(description: RobotDescription) -> FamilyFunctions:
+    from flexdyn_ros.families.trees.robot import TreeFunctions
+
+    return TreeFunctions(description, layers=_layers(description))
 
 
 def _check(robot: Robot) -> Findings:
@@ -76,4 +81,5 @@ WHEELED = Family(
     rviz=lambda description: "mobile",
     parameter_paths=_parameter_paths,
     refuse=refuse_in_trees,
+    layers=_layers,
 )

@@ -59,8 +59,8 @@ def joint_model(description: RobotDescription, joint: Joint) -> JointModel:
         If its `<joint_type>` is unknown, or has attributes that this type does not take, or values that do
         not fit.
     """
-    if description.platform_joint is joint:
-        return free_model("platform")
+    if (prefix := description.platform_joints.get(joint.name)) is not None:
+        return free_model(prefix)
     if joint.type == "planar" and joint.mimic is not None:
         place = description.place(joint, f"joint '{joint.name}'")
         place.fail("a planar joint cannot mimic another", "mimic", joint.mimic.joint, "no <mimic>")

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from mounted_platforms import ARM, CARRIAGE, ELECTRIC, IDLE, joint, with_arm
+from mounted_platforms import ARM, CARRIAGE, ELECTRIC, IDLE, ON_TIP, joint, loops_of, state_of_loops, with_arm
 from platforms import random_platform
 
 import flexdyn_ros as fd
@@ -51,37 +51,6 @@ def test_a_platform_in_a_tree_of_its_own_is_the_platform(seed):
         near(tree.forward_dynamics(q[None], v[None], efforts[None])[0], expected, 1e-10)
         near(tree.inverse_dynamics(q, v, a, actuators="all")[6:], alone.inverse_dynamics(q, v, a), 1e-9)
         near(tree.linearize(q, v, efforts).A, alone.linearize(q, v, tau).A, 1e-9)
-
-
-def loops_of(text):
-    """The same robot with its legs as links and six spherical loops, and without `<platform>`."""
-    begin, end = text.index("<platform "), text.index("</platform>") + len("</platform>")
-    platform = read(text).platform
-    loops = "".join(
-        f'<loop name="{leg.name}" type="spherical" base="{leg.slider.replace("_slide", "_rod")}" '
-        f'end="platform" end_xyz="{" ".join(map(repr, leg.anchor))}"/>'
-        for leg in platform.legs
-    )
-    return fd.load(text[:begin] + loops + text[end:])
-
-
-def state_of_loops(robot, loops, q, v):
-    """q, v of the robot with loops: its floating joint is relative to the link below."""
-    pose, twist = robot.carried_motion(q, v)
-    home = robot.description.platform_joint.xyz
-    positions, rates = robot.mechanism.leg_joints(pose, twist)
-    names = [name for leg in robot.mechanism.legs for name in leg.joints]
-    values, speeds = (dict(zip(names, x.ravel(), strict=True)) for x in (positions, rates))
-    values |= dict(zip((f"platform/{x}" for x in ("x", "y", "z")), pose[:3] - home, strict=True))
-    values |= dict(zip((f"platform/{x}" for x in ("qx", "qy", "qz", "qw")), pose[3:], strict=True))
-    speeds |= dict(zip((f"platform/{x}" for x in ("wx", "wy", "wz", "vx", "vy", "vz")), twist, strict=True))
-    for c in robot.coordinates:
-        if c.kind == "joint":
-            values[c.name], speeds[c.name] = q[c.q_index], v[c.v_index]
-    order_q, order_v = (
-        [x[name] for name in names] for x, names in ((values, loops.q_names), (speeds, loops.v_names))
-    )
-    return np.array(order_q), np.array(order_v)
 
 
 @pytest.mark.parametrize("more", [ARM, CARRIAGE, CARRIAGE + ARM], ids=["arm", "carriage", "both"])
@@ -172,7 +141,7 @@ def test_home_is_where_the_link_below_is():
     assert lengths == pytest.approx(np.full(6, 0.375), abs=1e-9)
     base = robot.frames(q, "base_link")
     assert not np.allclose(base, np.eye(4), atol=0.1)
-    expected = base @ [0.0, 0.0, robot.description.platform_joint.xyz[2], 1.0]
+    expected = base @ [0.0, 0.0, robot.description.mounts[0].joint.xyz[2], 1.0]
     assert q[robot.q_names.index("platform/x") :][:3] == pytest.approx(expected[:3], abs=1e-12)
     rng = np.random.default_rng(0)
     for _ in range(4):
@@ -199,13 +168,12 @@ def test_it_pickles_and_batches():
         )
 
 
-FLEXIBLE = """<flexdyn reference="platform"><beam length="0.1" mass_per_length="4" EIy="900" EIz="700"/>
-  <modes bending_y="1"/></flexdyn>"""
-LOOP = '<loop name="knot" type="distance" base="world" end="fore" length="1"/>'
+LOOP = '<loop name="leg_4" type="distance" base="world" end="fore" length="1"/>'
+UNEVEN = ON_TIP.replace('"leg_3_u1" station="tip"', '"leg_3_u1" station="0.9"')
 SPRING = '<spring name="leg_3" base="world" base_xyz="9 0 0" end="fore" stiffness="1"/>'
 REFUSED = [
-    (with_arm(ARM + FLEXIBLE), "flexible link 'platform'", "a rigid link"),
-    (with_arm().replace("<gravity>", LOOP + "<gravity>"), "loop", "knot"),
+    (with_arm(UNEVEN), "'leg_3' stands at station 0.9", "one station for all"),
+    (with_arm().replace("<gravity>", LOOP + "<gravity>"), "leg_4", "a loop has this name"),
     (with_arm().replace("<gravity>", SPRING + "<gravity>"), "leg_3", "has this name"),
     (with_arm(ARM.replace('"platform"', '"leg_2_rod"')), "leg_2_rod", "link of a leg"),
     (with_arm(ARM + '<flexdyn><formulation method="lagrange"/></flexdyn>'), "lagrange", "articulated"),
@@ -236,7 +204,7 @@ def test_a_platform_on_the_tip_of_a_flexible_boom():
     assert robot.nv == 1 + 4 + 6 + 2
     q = robot.neutral()
     tip = robot.frames(q, "base_link")
-    home = tip @ [0.0, 0.0, robot.description.platform_joint.xyz[2], 1.0]
+    home = tip @ [0.0, 0.0, robot.description.mounts[0].joint.xyz[2], 1.0]
     at = robot.q_names.index("platform/x")
     assert q[at : at + 3] == pytest.approx(home[:3], abs=1e-12)
     rng = np.random.default_rng(2)

@@ -21,7 +21,7 @@ from flexdyn_ros.expanded.kernels.kinematics import bent_frames
 from flexdyn_ros.expanded.shown_tree import first_shown
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
-from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
+from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, rotation_of_rpy
 from flexdyn_ros.robot.coordinates import Coordinate
 
 if TYPE_CHECKING:
@@ -232,7 +232,10 @@ def _hang_children(
         assert parent is not None
         parent.set("link", f"{name}/tip" if station == 1.0 else f"{name}/at/{joint.name}")
         section = beam.frame @ Placement(np.eye(3), beam.centre(station))
-        set_origin(element, section.inverse() @ Placement.of(joint.xyz, joint.rpy))
+        # the pose of a platform is counted from the link, not from home
+        mounted = joint.name in description.platform_joints
+        own = IDENTITY if mounted else Placement.of(joint.xyz, joint.rpy)
+        set_origin(element, section.inverse() @ own)
 
 
 def _show_segments(

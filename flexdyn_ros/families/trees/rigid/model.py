@@ -323,7 +323,7 @@ class TreeDraft:
         """Depth first from the root, children in the order of the file."""
         for joint in self._depth_first():
             model = joint_model(self.description, joint)
-            mounted = joint is self.description.platform_joint
+            mounted = joint.name in self.description.platform_joints
             seat = (0, IDENTITY) if mounted else self._seat(joint)
             body, at = self._grow_joint(joint, model, *seat, "platform" if mounted else "joint")
             if model.kernel != FREE:
@@ -474,10 +474,9 @@ class TreeDraft:
         carried = [b.inertia for b in self.bodies]
         for i, inertia in self.elastic_inertia.items():
             carried[i] = carried[i] + inertia
-        mounted = self.description.platform_joint
-        if mounted is not None:
-            legs = (self.description.joint(name).child for name in self.description.leg_joints)
-            at = self.frames[mounted.parent].body
+        for mount in self.description.mounts:
+            legs = (self.description.joint(name).child for name in mount.leg_joints)
+            at = self.frames[mount.joint.parent].body
             for own in filter(None, (self.description.link(link).inertial for link in legs)):
                 carried[at] = carried[at] + RigidInertia.of(own.mass, own.xyz, own.inertia, own.rpy)
         for i in range(len(carried) - 1, 0, -1):

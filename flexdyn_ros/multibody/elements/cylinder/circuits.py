@@ -14,14 +14,14 @@ from flexdyn_ros.description.elements.oil import (
     CylinderHydraulics,
     SharedSupply,
 )
-from flexdyn_ros.description.elements.platforms import Hydraulics, Leg
+from flexdyn_ros.description.elements.platforms import Hydraulics, Leg, prefix_of
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.multibody.elements.leg import MountedLeg
 
-#: supply of the legs of a platform that states its own
-OF_PLATFORM = "platform/supply"
+#: ends the name of the supply of the legs of a platform that states its own
+OWN = "/supply"
 #: what oil may drive
 OnOil = DrivenCylinder | MountedLeg
 
@@ -69,14 +69,16 @@ def circuits_of(description: RobotDescription) -> tuple[Circuit, ...]:
 
 def fed_by(description: RobotDescription) -> dict[str, list[DrivenCylinder | Leg]]:
     """Cylinders and legs with oil by the names of the supplies that feed them; a platform's own is
-    `platform/supply`."""
+    `platform/supply`, that of one of several LINK/supply."""
     found: dict[str, list[DrivenCylinder | Leg]] = {}
     for cylinder in _all(description, DrivenCylinder):
         if cylinder.hydraulics is not None:
             found.setdefault(cylinder.hydraulics.supply, []).append(cylinder)
-    for leg in () if description.platform is None else description.platform.legs:
-        if leg.hydraulics is not None:
-            found.setdefault(leg.hydraulics.supply.name or OF_PLATFORM, []).append(leg)
+    for platform in description.platforms:
+        own = f"{prefix_of(platform, description.platforms)}{OWN}"
+        for leg in platform.legs:
+            if leg.hydraulics is not None:
+                found.setdefault(leg.hydraulics.supply.name or own, []).append(leg)
     return found
 
 
@@ -117,14 +119,16 @@ def without_oil(description: RobotDescription, names: Collection[str]) -> RobotD
             replace(each, hydraulics=None) if each.name in names else each for each in extras[key]
         )
     supplies = extras.pop("supply", ())
-    kept = tuple(x for x in supplies if x.name not in drop and not x.name.startswith(OF_PLATFORM))
+    own = tuple(f"{prefix_of(platform, description.platforms)}{OWN}" for platform in description.platforms)
+    kept = tuple(x for x in supplies if x.name not in drop and not x.name.startswith(own))
     if kept:
         extras["supply"] = kept
-    platform = description.platform
-    if platform is not None and any(leg.name in names for leg in platform.legs):
+    platforms = []
+    for platform in description.platforms:
         legs = (replace(leg, hydraulics=None) if leg.name in names else leg for leg in platform.legs)
-        platform = replace(platform, legs=tuple(legs), hydraulics=None)
-    return replace(description, extras=extras, platform=platform)
+        told = any(leg.name in names for leg in platform.legs)
+        platforms.append(replace(platform, legs=tuple(legs), hydraulics=None) if told else platform)
+    return replace(description, extras=extras, platforms=tuple(platforms))
 
 
 def _all(description: RobotDescription, record: type) -> tuple[Any, ...]:
@@ -138,13 +142,15 @@ def unused_supplies(description: RobotDescription) -> tuple[str, ...]:
     return tuple(f"no cylinder uses supply '{name}'" for name in names if name not in used)
 
 
-def on_supply(own: Hydraulics, supplies: dict[Any, SharedSupply]) -> CylinderHydraulics:
-    """Hydraulics of a leg as those of a cylinder; supplies: by their records, to which its own is added where
-    it names none of the robot."""
+def on_supply(
+    own: Hydraulics, supplies: dict[Any, SharedSupply], prefix: str = "platform"
+) -> CylinderHydraulics:
+    """Hydraulics of a leg as those of a cylinder; supplies: of this platform, by their records, to which its
+    own is added where it names none of the robot; prefix: of its coordinates."""
     key, name = (own.supply, own.fluid), own.supply.name
     if not name and key not in supplies:
         number = "" if not supplies else f"_{len(supplies) + 1}"
-        named: dict[str, Any] = {"name": f"platform/supply{number}", "fluid": own.fluid}
+        named: dict[str, Any] = {"name": f"{prefix}{OWN}{number}", "fluid": own.fluid}
         supplies[key] = SharedSupply(**named | _values(own.supply) | {"name": named["name"]})
     return CylinderHydraulics(
         supply=name or supplies[key].name,
