@@ -67,6 +67,70 @@ MAST = (
 )
 
 
+#: the link below the legs is the coupler of a linkage of four bars
+FOUR_BARS = (
+    link("ground", 5, "0 0 0")
+    + link("rocker", 4, "0.02 0 0.2")
+    + joint("turn", "revolute", "ground", "rocker", "0 1 0", "-0.4 0 0")
+    + joint("tilt", "revolute", "rocker", "base_link", "0 1 0.01", "0 0 0.5")
+    + '<flexdyn><loop name="strut" type="distance" base="ground" base_xyz="0.5 0.1 0" end="base_link" '
+    + 'end_xyz="0.8 0.1 0.05" length="0.6"/></flexdyn>'
+)
+#: the arm that it carries hangs on a rod from the platform
+ROD = (
+    '<flexdyn><loop name="rod" type="distance" base="platform" base_xyz="0.1 0.1 0.1" end="fore" '
+    'end_xyz="0.2 0 0.05" length="0.35"/></flexdyn>'
+)
+#: a rod from the world holds the platform
+TETHER = (
+    '<flexdyn><loop name="tether" type="distance" base="world" base_xyz="0.9 0 0.2" end="platform" '
+    'end_xyz="0.1 0 0.02" length="0.81"/></flexdyn>'
+)
+
+
+OIL = """<hydraulics>
+  <cylinder bore="0.025" rod_diameter="0.014" dead_volume_bore="1e-5" dead_volume_rod="1e-5"/>
+  <valve rated_flow="5e-5" rated_pressure_drop="3.5e6" rating="edge" time_constant="0.005"/>
+  <fluid bulk_modulus="1.2e9" model="constant"/><supply pressure="7e6" tank_pressure="2e5"/>
+  <leakage internal="1e-13"/>
+  <friction model="stribeck" coulomb="2" static="3" stribeck_velocity="0.02" smoothing_velocity="0.005"
+   viscous="100"/>
+  <end_stop stiffness="1e7" damping="1"/></hydraulics>"""
+
+
+CRANE = joint("crane", "revolute", "chassis", "base_link", "0.1 0.2 1", "0.1 0 0.4", "0 0 0.2")
+#: a linkage of four bars on the bed of a truck
+BED = (
+    '<joint name="bed" type="fixed"><parent link="chassis"/><child link="ground"/>'
+    + '<origin xyz="0 0 0.4"/></joint>'
+    + FOUR_BARS
+)
+
+
+def truck(base="floating", suspension="exact", more=ARM, seat=CRANE):
+    """A hexapod on a crane of a truck, on a road of waves."""
+    sides = (0.5, -0.5) if base == "floating" else (0.0,)
+    wheels = "".join(
+        f'<wheel name="w{i}{j}" link="chassis" xyz="{x} {y} 0"><suspension stiffness="{k}" damping="40" '
+        f'free_length="0.4"/><tyre stiffness="8000" damping="10" radius="0.2" mass="2"/></wheel>'
+        for i, (x, k) in enumerate(((-0.6, 900), (0.7, 1000)))
+        for j, y in enumerate(sides)
+    )
+    text = (
+        link("chassis", 40, "0.05 0 0.1")
+        + seat
+        + f'<flexdyn><base type="{base}"/>{wheels}'
+        + f'<formulation method="articulated" suspension="{suspension}"/>'
+        + '<road kind="sine" amplitude="0.03" wavelength="1.5"/></flexdyn>'
+    )
+    return with_arm(text + more).replace('<link name="base_link"/>', link("base_link", 6, "0 0 0.01"))
+
+
+def active(joints):
+    """What has motors beside what is on no loop."""
+    return f'<flexdyn><actuation active="{joints}"/></flexdyn>'
+
+
 def with_arm(more=ARM):
     return ELECTRIC.replace("<flexdyn>", more + "<flexdyn>", 1)
 
@@ -102,9 +166,10 @@ def state_of_loops(robot, loops, q, v):
         values |= dict(zip((f"{mount.joint.name}/{x}" for x in words), pose, strict=True))
         words = ("wx", "wy", "wz", "vx", "vy", "vz")
         speeds |= dict(zip((f"{mount.joint.name}/{x}" for x in words), twist, strict=True))
-    for c in robot.coordinates:
-        if c.kind != "platform":
-            values[c.name], speeds[c.name] = q[c.q_index], v[c.v_index]
+    values, speeds = (
+        dict(zip(robot.q_names, q, strict=True)) | values,
+        dict(zip(robot.v_names, v, strict=True)) | speeds,
+    )
     return tuple(
         np.array([x[name] for name in names])
         for x, names in ((values, loops.q_names), (speeds, loops.v_names))

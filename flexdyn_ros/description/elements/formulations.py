@@ -55,15 +55,17 @@ _ALLOWED: dict[str, dict[str, tuple[object, ...]]] = {
         "energy_ratio": (0.56, ...),
     },
     "platform": {"flexible": _BOOL, "leg_spin": ("universal", "none")},
-    "tree with a platform": {
-        "method": ("articulated",),
-        "flexible": _BOOL,
-        "rotary_inertia": _ROTARY,
-        "frame": ("so3",),
-        "stiffening": _STIFFENING,
-        "leg_spin": ("universal", "none"),
-    },
 }
+_ARTICULATED = {
+    "method": ("articulated",),
+    "flexible": _BOOL,
+    "rotary_inertia": _ROTARY,
+    "frame": ("so3",),
+    "stiffening": _STIFFENING,
+    "leg_spin": ("universal", "none"),
+}
+_ALLOWED["tree with a platform"] = _ARTICULATED
+_ALLOWED["wheels with a platform"] = _ARTICULATED | {"suspension": ("small_angle", "exact")}
 #: to its first order alone the foreshortening leaves a mass matrix that is not positive definite
 _GEOMETRIC = (
     "stiffening 'geometric' is computed as 'full' by the methods articulated and lagrange: without the terms "
@@ -73,14 +75,18 @@ _PAPER = {"method": "lagrange", "rotary_inertia": "paper", "frame": "affine", "s
 
 
 #: kinds of which `_ALLOWED` has more than one set of attributes
-_KIND_OF = {"floating_frame": "mobile", "tree with a platform": "tree"}
+_KIND_OF = {
+    "floating_frame": "mobile",
+    "tree with a platform": "tree",
+    "wheels with a platform": "mobile",
+}
 
 
 def kind_of(robot: Statement, has_sections: bool, alone: bool) -> str:
-    """`platform` if there is a platform alone, `tree` if it is one of several things; else `continuum` if a
-    section, else `mobile` if a wheel, else `tree`."""
-    if robot.child("platform") is not None:
-        return "platform" if alone else "tree"
+    """`platform` if there is a platform alone; else `continuum` if a section, else `mobile` if a wheel, else
+    `tree`."""
+    if alone:
+        return "platform"
     if has_sections:
         return "continuum"
     return "mobile" if robot.all("wheel") else "tree"
@@ -127,8 +133,8 @@ def build_formulation(
 def _family(robot: Statement, statement: Statement, kind: str, base: Base, elastic: Sequence[str]) -> str:
     """floating_frame has defaults of its own: it is the default method of planar bases with wheels, but for
     elastic joints and elements between frames, which it does not know."""
-    if kind == "tree" and robot.child("platform") is not None:
-        return "tree with a platform"
+    if kind in ("tree", "mobile") and robot.child("platform") is not None:
+        return "tree with a platform" if kind == "tree" else "wheels with a platform"
     method = statement.get("method")
     if kind == "mobile" and base.type == "planar" and (method == "floating_frame" or method is None):
         lines = (r.name for r in schema.named_elements() if r.record and issubclass(r.record, Ends))
@@ -184,13 +190,11 @@ def refuse_mixtures(
     flexible: Iterable[str],
     joints: Mapping[str, Joint],
 ) -> None:
-    """Platforms mix with no soft sections and wheels, continuum with nothing flexible; wheels, road and drive
-    belong to mobile robots."""
+    """Platforms mix with no soft sections, continuum with nothing flexible; wheels, road and drive belong to
+    mobile robots."""
     if layer.robot.child("platform") is not None:
         for name, section in sections.items():
             section.fail(f"soft section '{name}' in a robot with a platform", None, "one of them")
-        for wheel in layer.robot.all("wheel"):
-            wheel.fail("a wheel in a robot with a platform", None, "one of them")
     if kind in ("platform", "continuum"):
         of_kind = f"in a robot of kind {kind}"
         for name in flexible:

@@ -180,6 +180,8 @@ class Mounting(Layer):
         self._by_link = {stand.mount.platform.link: stand for stand in stands}
         #: what carries another one comes first
         self._stands = sorted(stands, key=lambda stand: stand.at)
+        for stand in stands if description.wheels else ():
+            _check_mass(functions, stand)
         functions.home = self.at_home(functions.home)
 
     @cached_property
@@ -296,3 +298,15 @@ class _Stand(NamedTuple):
     mount: Mount
     carrier: Carrier
     at: int
+
+
+def _check_mass(functions: Any, stand: _Stand) -> None:
+    """DescriptionError if the link below legs has no mass of its own: steps on wheels solve without legs."""
+    if functions.tree.frames[stand.carrier.frame].body in functions.weak_bodies:
+        link = functions.description.link(stand.mount.joint.parent)
+        functions.description.place(link, f"link '{link.name}'").fail(
+            f"below the legs of '{stand.mount.platform.link}', on wheels, it moves no mass of its own",
+            "inertial",
+            None,
+            "<inertial>, or a fixed joint to a link with one",
+        )

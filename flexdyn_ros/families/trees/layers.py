@@ -140,6 +140,10 @@ class Layer:
         """See `FamilyFunctions.project`."""
         return q, v
 
+    def at_home(self, q: np.ndarray) -> np.ndarray:
+        """q (nq,) with what stands on other links of the tree at home there."""
+        return q
+
     def random(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,), from one that the tree may have."""
         return q

@@ -5,7 +5,19 @@ import re
 
 import numpy as np
 import pytest
-from mounted_platforms import ARM, CARRIAGE, ELECTRIC, IDLE, ON_TIP, joint, loops_of, state_of_loops, with_arm
+from mounted_platforms import (
+    ARM,
+    CARRIAGE,
+    ELECTRIC,
+    IDLE,
+    ON_TIP,
+    joint,
+    link,
+    loops_of,
+    state_of_loops,
+    truck,
+    with_arm,
+)
 from platforms import random_platform
 
 import flexdyn_ros as fd
@@ -172,6 +184,7 @@ LOOP = '<loop name="leg_4" type="distance" base="world" end="fore" length="1"/>'
 UNEVEN = ON_TIP.replace('"leg_3_u1" station="tip"', '"leg_3_u1" station="0.9"')
 SPRING = '<spring name="leg_3" base="world" base_xyz="9 0 0" end="fore" stiffness="1"/>'
 REFUSED = [
+    (truck().replace(link("base_link", 6, "0 0 0.01"), '<link name="base_link"/>'), "'base_link'", "no mass"),
     (with_arm(UNEVEN), "'leg_3' stands at station 0.9", "one station for all"),
     (with_arm().replace("<gravity>", LOOP + "<gravity>"), "leg_4", "a loop has this name"),
     (with_arm().replace("<gravity>", SPRING + "<gravity>"), "leg_3", "has this name"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,9 @@ _HELD = 1e-9
 #: draws of `random` until one can be closed
 _DRAWS = 50
 #: kinds of coordinates that assembly moves: not those of links that deform, motors and hubs
-_MOVED = ("joint", "base")
+_MOVED = ("joint", "base", "platform")
+#: a pose changes by more than rounding
+_ROUNDING = 1e-12
 
 
 class LoopReport(NamedTuple):
@@ -73,7 +75,9 @@ class Closing:
         self._locked: tuple[str, ...] = () if stated is None else stated.lock
         #: largest change of a coordinate by `assemble` and `project` [rad, m], None for any
         self.maximum_change: float | None = None if stated is None else stated.maximum_change
-        self._driven = np.array([c.actuated for c in functions.coordinates], dtype=bool)
+        # legs drive platforms
+        driven = [c.actuated or c.kind == "platform" for c in functions.coordinates]
+        self._driven = np.array(driven, dtype=bool)
 
     def close(self) -> Assembled:
         """Close the loops at the neutral pose, and count their rows there."""
@@ -107,7 +111,11 @@ class Closing:
             if places[name] < 0:
                 place.fail(f"'{name}' is a turn, without a number", "start", name, "another coordinate")  # type: ignore[union-attr]
             q0[places[name]] = value
-        found = close_from_near(self.geometry, q0, self.moves(self._locked))
+        moves = self.moves(self._locked)
+        found = close_from_near(self.geometry, q0, moves)
+        home = self._at_home(found.q, places)
+        if found.is_closed and np.abs(home - found.q).max() > _ROUNDING:
+            found = close_from_near(self.geometry, home, moves)
         loop = self.geometry.loops[found.loop].record
         if not found.is_closed:
             place_of_loop(self.description, loop).fail(
@@ -126,6 +134,16 @@ class Closing:
                 "another direction, or another <assembly start=...>",
             )
         return found
+
+    def _at_home(self, q: np.ndarray, places: Mapping[str, int]) -> np.ndarray:
+        """q (nq,) with what stands on moving links at home there, but for what `<assembly start>` says."""
+        home = q.copy()
+        for layer in self._inner.layers:
+            home = layer.at_home(home)
+        free = {c.q_index for c in self.functions.coordinates if c.kind == "platform"}
+        stated = [places[name] for name in self._start if places[name] in free]
+        home[stated] = q[stated]
+        return home
 
     def _start_places(self) -> dict[str, int]:
         """Index in q by the name of a coordinate, -1 for turns without a number.
@@ -279,6 +297,9 @@ class Closing:
             start[drawn] = other[drawn]
             try:
                 q = self.closed(start, moves)
+                for layer in self._inner.layers:
+                    q = layer.random(q, rng)
+                q = self.closed(q, moves)
             except ConvergenceError:
                 continue
             if self._is_within_limits(q):
