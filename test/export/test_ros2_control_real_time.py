@@ -79,6 +79,10 @@ int main()
   const bool failed = robot->read({}, {0.0015}) == return_type::ERROR;
   std::printf("calls %ld faults %d failed %d\\n", quiet + calls, faults, failed);
   robot->on_error({});
+  if (robot->on_configure({}) != CallbackReturn::SUCCESS) { return 4; }
+  const double start = *states.at("@FIRST@/position");
+  const bool again = robot->read({}, {0.0015}) == return_type::OK;
+  std::printf("again %d %d\\n", again, std::fabs(*states.at("@FIRST@/position") - start) < 1e-6);
   return 0;
 }
 """
@@ -115,7 +119,9 @@ def test_read_and_write_allocate_lock_and_log_nothing_and_an_error_has_its_sente
     subprocess.run(["g++", "-std=c++17", "-O0", *wrap, *include, *inputs, "-lm", "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
-    counted, calls, log = done.stdout.splitlines()
+    counted, calls, log, again = done.stdout.splitlines()
     assert int(counted.split()[1]) > 0
     assert calls == "calls 0 faults 0 failed 1"
     assert re.match(r"log: .*(step|finite)", log)
+    # configured again it stands where it began
+    assert again == "again 1 1"
