@@ -126,6 +126,18 @@ def truck(base="floating", suspension="exact", more=ARM, seat=CRANE):
     return with_arm(text + more).replace('<link name="base_link"/>', link("base_link", 6, "0 0 0.01"))
 
 
+def second(parent, origin, text=ELECTRIC):
+    """Another hexapod, on a link: its own link `low` below and `high` above, legs `two_1` to `two_6`."""
+    body = text[text.index("<link") : text.index("</platform>") + len("</platform>")]
+    body = re.sub("<gravity>.*?</gravity>", "", body)
+    for old, new in (("leg_", "two_"), ("base_link", "low"), ('"platform"', '"high"')):
+        body = body.replace(old, new)
+    return (
+        body + f'</flexdyn><joint name="stand" type="fixed"><parent link="{parent}"/><child link="low"/>'
+        f'<origin xyz="{origin}" rpy="0.1 0.2 0.3"/></joint>'
+    )
+
+
 def active(joints):
     """What has motors beside what is on no loop."""
     return f'<flexdyn><actuation active="{joints}"/></flexdyn>'

@@ -66,14 +66,17 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
     base = _base(layer.robot, robot.base, context)
     elements = any(layer.robot.all(rule.name) for rule in schema.named_elements())
     mixed = bool(flexible or elements or base.type != "fixed" or layer.robot.all("wheel"))
-    stated = layer.robot.child("platform")
-    alone = stated is not None and not mixed and moves_nothing_else(stated, context)
+    stated = layer.robot.all("platform")
+    alone = len(stated) == 1 and not mixed and moves_nothing_else(stated[0], context)
     kind = formulations.kind_of(layer.robot, bool(sections), alone)
     formulations.refuse_mixtures(layer, kind, stated_sections, flexible, extended)
     if kind == "continuum":
         sections = check_chain(sections, stated_sections, context)
     context = replace(context, base=base, flexible=flexible)
-    platforms = tuple(build(Platform, each, context) for each in layer.robot.all("platform"))
+    for i, each in enumerate(stated):
+        if each.get("link") in [other.get("link") for other in stated[:i]]:
+            each.fail(f"there is a platform '{each.get('link')}' already", "link", "a link of its own")
+    platforms = tuple(build(Platform, each, context) for each in stated)
     elastic = [name for name, joint in extended.items() if joint.elasticity is not None]
     return replace(
         robot,

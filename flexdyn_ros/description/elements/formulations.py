@@ -55,17 +55,18 @@ _ALLOWED: dict[str, dict[str, tuple[object, ...]]] = {
         "energy_ratio": (0.56, ...),
     },
     "platform": {"flexible": _BOOL, "leg_spin": ("universal", "none")},
+    "tree with a platform": {
+        "method": ("articulated",),
+        "flexible": _BOOL,
+        "rotary_inertia": _ROTARY,
+        "frame": ("so3",),
+        "stiffening": _STIFFENING,
+        "leg_spin": ("universal", "none"),
+    },
 }
-_ARTICULATED = {
-    "method": ("articulated",),
-    "flexible": _BOOL,
-    "rotary_inertia": _ROTARY,
-    "frame": ("so3",),
-    "stiffening": _STIFFENING,
-    "leg_spin": ("universal", "none"),
+_ALLOWED["wheels with a platform"] = _ALLOWED["tree with a platform"] | {
+    "suspension": _ALLOWED["mobile"]["suspension"]
 }
-_ALLOWED["tree with a platform"] = _ARTICULATED
-_ALLOWED["wheels with a platform"] = _ARTICULATED | {"suspension": ("small_angle", "exact")}
 #: to its first order alone the foreshortening leaves a mass matrix that is not positive definite
 _GEOMETRIC = (
     "stiffening 'geometric' is computed as 'full' by the methods articulated and lagrange: without the terms "
@@ -133,7 +134,7 @@ def build_formulation(
 def _family(robot: Statement, statement: Statement, kind: str, base: Base, elastic: Sequence[str]) -> str:
     """floating_frame has defaults of its own: it is the default method of planar bases with wheels, but for
     elastic joints and elements between frames, which it does not know."""
-    if kind in ("tree", "mobile") and robot.child("platform") is not None:
+    if kind in ("tree", "mobile") and robot.all("platform"):
         return "tree with a platform" if kind == "tree" else "wheels with a platform"
     method = statement.get("method")
     if kind == "mobile" and base.type == "planar" and (method == "floating_frame" or method is None):
@@ -192,7 +193,7 @@ def refuse_mixtures(
 ) -> None:
     """Platforms mix with no soft sections, continuum with nothing flexible; wheels, road and drive belong to
     mobile robots."""
-    if layer.robot.child("platform") is not None:
+    if layer.robot.all("platform"):
         for name, section in sections.items():
             section.fail(f"soft section '{name}' in a robot with a platform", None, "one of them")
     if kind in ("platform", "continuum"):

@@ -208,7 +208,7 @@ class Leg:
             statement.fail(message, "slider", "the name of a prismatic joint")
 
 
-@element("platform", "A hexapod: URDF holds the open mechanism, this closes it.")
+@element("platform", "A hexapod: URDF holds the open mechanism, this closes it.", more_by="link")
 class Platform:
     link: str = reference("link whose pose is the coordinates; child of a floating joint")
     min_singular_value: float = positive("-", "acceptance in forward kinematics", default=0.1)

@@ -134,8 +134,10 @@ def _read_child(doc: Document, element: Xml, parent: Statement) -> None:
 
 
 def _key_of(statement: Statement, count: int) -> object:
-    """Name of a named element, count of a repeated one, "" of a single one."""
+    """Name of a named element, count of a repeated one, "" of a single one and of the first of several."""
     rule = statement.element
+    if rule.key is None and rule.more_by and count:
+        return statement.get(rule.more_by)
     if rule.key is None:
         return count if rule.repeated else ""
     if rule.key not in statement.values:

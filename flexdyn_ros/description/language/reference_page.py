@@ -34,7 +34,7 @@ def schema_table() -> str:
 
 def _element(rule: Element, path: str) -> list[str]:
     at = f"{path}{rule.name}"
-    many = f", named by `{rule.key}`" if rule.key else ", any number" if rule.repeated else ""
+    many = f", named by `{rule.key}`" if rule.key else ", any number" if rule.repeated or rule.more_by else ""
     parts = [f"### `<{at}>`\n", f"{names_as_code(rule.meaning)}{_alternatives(rule)}"]
     if many:
         parts[-1] += f" Several are allowed{many}."

@@ -79,9 +79,10 @@ class Element:
     """One element: the attributes that it may have, and the elements that it may hold.
 
     key names the attribute that tells several elements of this name apart; repeated without key is a plain
-    list. text is the attribute that the element's text stands for. one_of holds groups of attributes of which
-    at most one group may be used (exactly one if one_of_needed). of_callable: options may give a Python
-    callable instead. record is the frozen dataclass that it is read into.
+    list. more_by: of one that is single as a rule, the attribute that tells further ones apart, which YAML
+    and options do not reach. text is the attribute that the element's text stands for. one_of holds groups of
+    attributes of which at most one group may be used (exactly one if one_of_needed). of_callable: options may
+    give a Python callable instead. record is the frozen dataclass that it is read into.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
     key: str | None = None
     repeated: bool = False
+    more_by: str | None = None
     text: Attribute | None = None
     one_of: tuple[tuple[str, ...], ...] = ()
     one_of_needed: bool = False
@@ -220,7 +222,7 @@ def element(
 
     A method `check(self, statement, context)` refuses values that do not fit each other; a static method
     `settle(values, statement, context)` comes before the record is made, and may change the values. more:
-    `key`, `repeated`, `one_of`, `one_of_needed`, `of_callable` of Element.
+    `key`, `repeated`, `more_by`, `one_of`, `one_of_needed`, `of_callable` of Element.
     """
 
     def made(cls: type[Record]) -> type[Record]:

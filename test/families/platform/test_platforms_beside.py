@@ -1,11 +1,14 @@
 """Platforms beside what else a tree has: on links that bend, beside loops, on wheels, two of them."""
 
+import pickle
+
 import numpy as np
 import pytest
 from exported import COMPILERS, at_random, compiled, residual
 from mounted_platforms import (
     ARM,
     BED,
+    CARRIAGE,
     FOUR_BARS,
     MAST,
     OIL,
@@ -16,6 +19,7 @@ from mounted_platforms import (
     TETHER,
     active,
     loops_of,
+    second,
     state_of_loops,
     truck,
     with_arm,
@@ -24,9 +28,13 @@ from scipy.linalg import null_space
 
 import flexdyn_ros as fd
 from flexdyn_ros import export
+from flexdyn_ros.errors import DescriptionError, UnknownNameError
 from flexdyn_ros.expanding import expand
+from flexdyn_ros.multibody.elements.cylinder.circuits import circuits_of
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
+#: an arm on the second of two
+ON_HIGH = ARM.replace('"platform"', '"high"')
 MACHINES = {
     "tip": with_arm(ON_TIP + ARM),
     "middle": with_arm(ON_MIDDLE),
@@ -35,6 +43,8 @@ MACHINES = {
     "four_bars": with_arm(FOUR_BARS + ARM + active("turn")),
     "rod": with_arm(FOUR_BARS + ARM + ROD + active("turn shoulder")),
     "tether": with_arm(TETHER + ARM),
+    "stacked": with_arm(second("platform", "0.02 0 0.1") + ON_HIGH),
+    "side by side": with_arm(CARRIAGE + second("rail", "0.9 0 0.1") + ON_HIGH),
     "truck": truck(),
     "linkage": truck(more=active("turn"), seat=BED),
     "lane": truck("planar", "small_angle", ""),
@@ -179,3 +189,41 @@ def test_pictures_stand_where_the_robot_is(name):
             for leg in platform.legs:
                 rod = picture.frames(pose, leg.slider.replace("_slide", "_rod"))
                 assert rod[:3, 3] == pytest.approx((top @ [*leg.anchor, 1.0])[:3], abs=2e-6)
+
+
+def test_two_platforms_have_names_of_their_own():
+    robot = fd.load(MACHINES["side by side"].replace("</platform>", OIL + "</platform>"))
+    pose = ("x", "y", "z", "qx", "qy", "qz", "qw")
+    assert {f"{link}/{x}" for link in ("platform", "high") for x in pose} <= {*robot.q_names}
+    assert robot.effort_names[robot.nv :] == tuple(
+        f"{leg}_{n}" for leg in ("two", "leg") for n in range(1, 7)
+    )
+    assert {*robot.mechanisms} == {"platform", "high"}
+    assert robot.mechanism is robot.mechanisms["high"]
+    supplies = {circuit.supply.name for circuit in circuits_of(robot.description)}
+    assert supplies == {"platform/supply", "high/supply"}
+    q = robot.neutral()
+    for link, mechanism in robot.mechanisms.items():
+        assert robot.carried_pose(q, link) == pytest.approx(mechanism.neutral(), abs=1e-12)
+    with pytest.raises(UnknownNameError, match="platform 'rail'"):
+        robot.carried_pose(q, "rail")
+    report = fd.check(robot.description.text)
+    assert sum("stands on" in note for note in report.notes) == 2
+    again = pickle.loads(pickle.dumps(robot))
+    v, tau = np.zeros(robot.nv), np.ones(robot.nu)
+    near(again.forward_dynamics(q, v, tau), robot.forward_dynamics(q, v, tau), 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            MACHINES["stacked"].replace('<platform link="high"', '<platform link="platform"'),
+            "'platform' already",
+        ),
+        (MACHINES["stacked"].replace('name="two_2" slider', 'name="leg_2" slider'), "a leg has this name"),
+    ],
+)
+def test_what_two_platforms_may_not_share(text, what):
+    with pytest.raises(DescriptionError, match=what):
+        fd.load(text)
