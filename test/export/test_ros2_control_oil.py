@@ -124,6 +124,25 @@ def test_valves_are_shut_without_a_command_and_cylinders_carry_the_robot(cores, 
     assert np.abs(shut.oil[spools]).max() < 1e-3
 
 
+@pytest.mark.parametrize("name", ["one cylinder", "a pump", "excavator", "stewart_1t"])
+def test_it_starts_where_it_is_told_and_the_oil_holds_it_there(cores, name):
+    """Every third component is told nothing; pressures are those of `simulate` at rest."""
+    core = cores(name)
+    (home,), _ = core.run("state")
+    places = home.position + 0.04 * (-0.5) ** np.arange(len(core.components))
+    told = np.where(np.arange(len(places)) % 3 == 2, np.nan, places)
+    (start, later), failed = core.run(
+        "start " + " ".join(repr(float(x)) for x in told), "state", "repeat 300 0.001", "state"
+    )
+    assert not failed
+    assert start.position == pytest.approx(np.where(np.isnan(told), home.position, told), abs=1e-10)
+    assert start.oil == pytest.approx(Oil(core.robot).start(start.q), rel=1e-9, abs=1e-9)
+    # masses that hang weigh the same everywhere
+    assert name in ("one cylinder", "a pump") or np.abs(start.oil - home.oil).max() > 1e3
+    # oil leaks through the valves of a platform
+    assert np.abs(later.q - start.q).max() < (1e-3 if core.robot.legs else 1e-9)
+
+
 def test_the_force_of_a_cylinder_is_that_of_its_chambers(cores):
     core = cores("one cylinder")
     (end,), failed = core.run(*opened(core, [0.4]), "repeat 150 0.001", "state")
@@ -219,7 +238,7 @@ int main()
   position.gpios[0].command_interfaces[0].name = "position";
   state.gpios[0].state_interfaces[1].name = "spol";
   HardwareInfo placed = info;
-  placed.joints[0].state_interfaces[0].initial_value = "0.1";
+  placed.joints[0].state_interfaces[0].initial_value = "0.7";
   return refused(position) + refused(state) + refused(placed) == 3 ? 0 : 8;
 }
 """
@@ -240,7 +259,7 @@ def test_the_hardware_interface_opens_valves_and_tells_pressures(cores, tmp_path
     assert names == "leg_3/valve leg_3/spool"
     assert opened == "0.250 1"
     assert abs(float(shut)) < 1e-3
-    assert refused[2].endswith("has an initial_value; expected none: it starts where the description has it")
+    assert refused[2].endswith("initial_value is '0.7'; expected 0.000000 to 0.600000")
     assert refused[0] == "log: gpio 'leg_3' takes no command 'position'; expected valve"
     assert refused[1].startswith(
         "log: gpio 'leg_3' has no state 'spol'; expected position, velocity, effort, pressure_bore"

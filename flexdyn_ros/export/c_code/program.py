@@ -13,7 +13,7 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, not_read, text_of
 from flexdyn_ros.export.files import c_name, chosen_names
-from flexdyn_ros.export.tracing.actuation import actuator_motion, holding_efforts, moved
+from flexdyn_ros.export.tracing.actuation import actuator_motion, holding_efforts, moved, resting_oil
 from flexdyn_ros.export.tracing.equations import (
     INNER,
     VERBS,
@@ -35,6 +35,7 @@ _BESIDE: dict[str, Callable[[Equations], Function]] = {
     "actuator_motion": actuator_motion,
     "holding_efforts": holding_efforts,
     "moved": moved,
+    "resting_oil": resting_oil,
 }
 #: functions that move their arguments on
 _STEPS = ("step", "hydraulic_step")

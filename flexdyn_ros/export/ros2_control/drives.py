@@ -75,8 +75,8 @@ def drives_of(robot: Robot, oil: Oil | None) -> list[Drive]:
         If nothing drives the robot.
     """
     valves = {} if oil is None else {int(u): i for i, u in enumerate(oil.places)}
-    # pressures and what bends are at rest in one position
-    is_free = oil is None and not (_is_closed(robot) and _yielding(robot))
+    # what bends is at rest in one position
+    is_free = not (_is_closed(robot) and _yielding(robot))
     if robot.legs:
         return [
             Drive(

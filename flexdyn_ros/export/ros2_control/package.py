@@ -102,7 +102,7 @@ def ros2_control(
     verbs = ["moved"] if placed else []
     verbs += ["project"] if placed and robot.functions.is_constrained else []
     verbs += ["actuator_motion", *(["holding_efforts"] if hardware.servos else [])]
-    verbs += ["step"] if oil is None else ["hydraulic_step", "cylinder_forces"]
+    verbs += ["step"] if oil is None else ["hydraulic_step", "cylinder_forces", "resting_oil"]
     made = program(robot, verbs, method="auto", dt=dt)
     package = f"{made.name.lower()}_hardware"
     words = _words(hardware, made, package, dt)

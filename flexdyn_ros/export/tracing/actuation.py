@@ -47,9 +47,25 @@ def moved(equations: Equations) -> Function:
 def holding_efforts(equations: Equations) -> Function:
     """Efforts (nu,) that hold the robot where it is, from q, or as well as they can; what no actuator can
     hold is left in the entries of modes, a floating base and hubs."""
-    robot, graph, memory = equations.robot, Graph(), Memory()
+    graph, memory = Graph(), Memory()
     p = equations.parameters.put(graph, memory)
-    q, still = graph.inputs("q", robot.nq), np.zeros(robot.nv)
+    q = graph.inputs("q", equations.robot.nq)
+    tau = _held(equations, memory, q)
+    return function_of("holding_efforts", graph, (("q", len(q)), *p), {"tau": tau})
+
+
+def resting_oil(equations: Equations) -> Function:
+    """The oil of all cylinders, from q, that holds the robot there with shut valves, or as well as it can."""
+    graph, memory = Graph(), Memory()
+    p = equations.parameters.put(graph, memory)
+    q = graph.inputs("q", equations.robot.nq)
+    oil = equations.oil.resting(_held(equations, memory, q)[equations.oil.places])
+    return function_of("resting_oil", graph, (("q", len(q)), *p), {"oil": oil})
+
+
+def _held(equations: Equations, memory: Memory, q: np.ndarray) -> np.ndarray:
+    """Efforts (nu,) that hold the robot at q."""
+    robot, still = equations.robot, np.zeros(equations.robot.nv)
     if robot.functions.is_constrained and robot.functions.prescribed.any():
         raise UnsupportedError(
             f"efforts that hold robot {robot.name!r} cannot be exported: its loops have prescribed joints"
@@ -64,7 +80,7 @@ def holding_efforts(equations: Equations) -> Function:
                 tau, _ = nearest_efforts(robot, dynamics, B, tau[: robot.nv])
             else:
                 tau = balancing_efforts(robot, B, tau[: robot.nv])
-    return function_of("holding_efforts", graph, (("q", robot.nq), *p), {"tau": tau})
+    return tau
 
 
 def balancing_efforts(robot: Robot, B: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from flexdyn_ros.multibody.elements.cylinder.hydraulics import HydraulicState
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
 from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import volumes
+from flexdyn_ros.multibody.elements.cylinder.kernels.forces import resting_pressures
 from flexdyn_ros.multibody.elements.cylinder.kernels.oil import fluid_of, polished
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
 from flexdyn_ros.multibody.elements.cylinder.slopes import UNITS, Rates, columns_of, line_columns_of
@@ -78,6 +79,15 @@ class Oil:
         """The oil (n,) of a state of the cylinders, and of the rows of their supplies."""
         shared = [] if lines is None else [lines[k, column] for k, column in self._lines]
         return np.array([*(float(state[column][i]) for i, column in self._columns), *shared])
+
+    def resting(self, forces: np.ndarray) -> np.ndarray:
+        """The oil (n,), as a graph, that exerts forces (cylinders,) [N] at rest with shut valves, or nearly
+        so where it cannot."""
+        pressures = [resting_pressures(P, F) for P, F in zip(self._parameters.tolist(), forces, strict=True)]
+        lines = self._kept.supplies(self._kept.fresh())
+        column_of = {at.PRESSURE_1: 0, at.PRESSURE_2: 1}
+        found = [pressures[i][column_of[k]] if k in column_of else 0.0 for i, k in self._columns]
+        return objects([*found, *(float(lines[k, column]) for k, column in self._lines)])
 
     # ---- in the memory of the actuators ----
 

@@ -48,6 +48,15 @@ bool Core::start(const double * where) {
   if (where != nullptr && !place(where)) {
     return false;
   }
+#if @OIL@
+  // the oil holds the robot where it has been put
+  const auto is_told = [](double x) { return std::isfinite(x); };
+  if (where != nullptr && std::any_of(where, where + model::joints, is_told) &&
+      @NAME@_resting_oil(q.data(), nullptr, oil.data(), work_.data()) != 0) {
+    std::snprintf(message_.data(), message_.size(), "the pressures at the start are not finite");
+    return false;
+  }
+#endif
   // forces on the modes, by the stiffness of the links: K d <- K d - h
   double left = 0.0;
   for (int i = 0; model::modes > 0 && i < most_iterations; ++i) {

@@ -14,8 +14,8 @@ class Core {
  public:
   Core();
 
-  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight. Robots with
-  // oil, and those that bend on cylinders or in loops, start where the description has them.
+  // Joints stand at `position` (joints), NaN: where the description has them; links are bent by their weight, and oil holds
+  // the robot. Robots that bend on cylinders or in loops start where the description has them.
   // False if there is no such pose or equilibrium: then `message` says why, and the state is not to be used.
   bool start(const double * position);
 

@@ -167,10 +167,10 @@ def resting_pressures(P, force):
     """
     A1, A2, high, low = P[at.AREA_1], P[at.AREA_2], P[at.SUPPLY], P[at.TANK]
     wanted = force + (A1 - A2) * P[at.ATMOSPHERE]
-    p2 = min(max((A1 * (high + low) - wanted) / (A1 + A2), low), high)
-    p1 = min(max((wanted + A2 * p2) / A1, low), high)
-    p2 = min(max((A1 * p1 - wanted) / A2, low), high)
-    return p1, p2, abs(A1 * p1 - A2 * p2 - wanted) <= 1e-6 * A1 * high
+    p2 = smaller(larger((A1 * (high + low) - wanted) / (A1 + A2), low), high)
+    p1 = smaller(larger((wanted + A2 * p2) / A1, low), high)
+    p2 = smaller(larger((A1 * p1 - wanted) / A2, low), high)
+    return p1, p2, less(absolute(A1 * p1 - A2 * p2 - wanted), 1e-6 * A1 * high)
 
 
 @kernel
