@@ -9,6 +9,7 @@ import numpy as np
 from flexdyn_ros.description.elements.platforms import Mount
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.platform.margins import MASK_BITS
+from flexdyn_ros.families.trees.elements.checks import notes_of_supplies
 
 
 def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -34,6 +35,7 @@ def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
             if abs(force) > limit
         ]
     if robot.hydraulics is not None:
+        lines += notes_of_supplies(robot.hydraulics.model)
         springs = robot.hydraulics.stiffness(legs.length)
         lines.append(
             f"oil columns behind closed valves {_range(springs)} N/m; modes are those of the platform on them"

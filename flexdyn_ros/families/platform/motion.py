@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description.elements.oil import SharedSupply
 from flexdyn_ros.families.platform.kernels.views import LEGS
 from flexdyn_ros.families.trees.elements.kernels.oil import actuate
 from flexdyn_ros.families.trees.elements.oil import OIL_SWITCHES, OilMemory
-from flexdyn_ros.multibody.elements.cylinder.circuits import on_supply
+from flexdyn_ros.multibody.elements.cylinder.circuits import supplies_of_legs
 from flexdyn_ros.multibody.elements.cylinder.hydraulics import Hydraulics
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import SUPPLY_INDEX
 from flexdyn_ros.multibody.elements.cylinder.memories import CylinderMemory
@@ -54,14 +53,14 @@ class _LegOil:
     elements = driven = places = np.arange(LEGS)
 
     def __init__(self, functions: Any, hydraulics: Hydraulics) -> None:
-        self.functions, supplies = functions, dict[Any, SharedSupply]()
-        own = [on_supply(leg.hydraulics, supplies).supply for leg in functions.description.platform.legs]
-        names = [supply.name for supply in supplies.values()]
+        self.functions = functions
+        own, supplies = supplies_of_legs(functions.description.platform)
+        names = [supply.name for supply in supplies]
         parameters = hydraulics.model.parameters.copy()
         parameters[:, SUPPLY_INDEX] = [names.index(name) for name in own]
-        rows = np.array([supply_parameters(supply) for supply in supplies.values()])
+        rows = np.array([supply_parameters(supply) for supply in supplies])
         model = hydraulics.model._replace(
-            parameters=parameters, supplies=tuple(names), supply_parameters=rows
+            parameters=parameters, supplies=tuple(names), supply_parameters=rows, own=()
         )
         self.hydraulics = Hydraulics(model)
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.expanding import appearance_of
-from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SET_PRESSURE
 from flexdyn_ros.robot.results import Loads
 from flexdyn_ros.robot.verbs import Robot
 
@@ -177,16 +176,15 @@ def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
 
 
 def supplies_of(robot: Robot, now: Moment) -> dict[str, tuple[float, float]]:
-    """Absolute pressure [Pa] in the line of each supply that cylinders share, and the flow of its pump
+    """Absolute pressure [Pa] in the line of each supply of cylinders, and the flow of its pump
     [m3/s], NaN where that is not known; {} where there are none."""
-    if robot.hydraulics is None or not robot.hydraulics.model.supplies:
+    if robot.hydraulics is None:
         return {}
-    value, model = states_of(robot, now), robot.hydraulics.model
+    value = states_of(robot, now)
     # what is no state is constant
-    given = zip(model.supplies, model.supply_parameters[:, SET_PRESSURE].tolist(), strict=True)
     return {
-        name: (value.get(f"{name}/pressure", pressure), value.get(f"{name}/pump_flow", nan))
-        for name, pressure in given
+        name: (value.get(f"{name}/pressure", line.pressure), value.get(f"{name}/pump_flow", nan))
+        for name, line in robot.hydraulics.model.lines.items()
     }
 
 

@@ -90,3 +90,10 @@ def test_an_arm_on_shut_valves_does_not_sink(method):
             means.append(robot.cylinder_states(stepper.q, stepper.v).length)
     means = np.array(means)
     assert np.abs(means[-500:].mean(axis=0) - means[:500].mean(axis=0)).max() <= 1e-6
+
+
+def test_check_names_the_supply_of_the_legs(both):
+    legs = ", ".join(f"leg_{i}" for i in range(1, 7))
+    for robot in both:
+        note = f"platform/supply: constant 160 bar, tank at 3 bar, feeds {legs}"
+        assert note in fd.check(robot.description.text).notes

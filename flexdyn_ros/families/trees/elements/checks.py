@@ -10,6 +10,7 @@ from flexdyn_ros.description.elements.lines import WORLD
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit, circuits_of
 from flexdyn_ros.multibody.elements.cylinder.kernels.memory import FORCE_UNREACHABLE
+from flexdyn_ros.multibody.elements.cylinder.parameters import HydraulicModel
 from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.verbs import Robot
 
@@ -47,6 +48,7 @@ def findings_of_oil(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), ()
     q, still = robot.neutral(), np.zeros(robot.nv)
     notes = [text for circuit in circuits_of(robot.description) for text in _flow_of_pump(circuit)]
+    notes += notes_of_supplies(h.model)
     try:
         efforts = robot.inverse_dynamics(q, still, still, actuators="all")
     except SingularityError:
@@ -74,6 +76,16 @@ def findings_of_oil(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 f"{feed / BAR:.3g} bar and run empty; expected <counterbalance port='{port}'>"
             )
     return tuple(doubts), tuple(notes)
+
+
+def notes_of_supplies(model: HydraulicModel) -> list[str]:
+    """Supplies of constant pressure, and what they feed."""
+    return [
+        f"{name}: constant {line.pressure / BAR:.4g} bar, tank at {line.tank / BAR:.4g} bar, feeds "
+        f"{', '.join(line.cylinders)}"
+        for name, line in model.lines.items()
+        if not line.has_pump
+    ]
 
 
 def _margins(robot: Robot) -> dict[str, float]:

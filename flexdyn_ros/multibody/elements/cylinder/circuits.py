@@ -14,7 +14,7 @@ from flexdyn_ros.description.elements.oil import (
     CylinderHydraulics,
     SharedSupply,
 )
-from flexdyn_ros.description.elements.platforms import Hydraulics, Leg, prefix_of
+from flexdyn_ros.description.elements.platforms import Hydraulics, Leg, Platform, prefix_of
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.errors import UnknownNameError
@@ -162,6 +162,14 @@ def on_supply(
         cushion=own.cushion,
         control=own.control,
     )
+
+
+def supplies_of_legs(platform: Platform) -> tuple[tuple[str, ...], tuple[SharedSupply, ...]]:
+    """Of a platform alone whose legs state their own supplies: the supply of each leg by name, and all of
+    them."""
+    supplies: dict[Any, SharedSupply] = {}
+    names = tuple(on_supply(leg.hydraulics, supplies).supply for leg in platform.legs if leg.hydraulics)
+    return names, tuple(supplies.values())
 
 
 def _values(record: Any) -> dict[str, Any]:

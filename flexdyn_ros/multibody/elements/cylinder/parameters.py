@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.oil import SharedSupply
 from flexdyn_ros.description.elements.platforms import Hydraulics, Leg, Supply
-from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit, OnOil
+from flexdyn_ros.multibody.elements.cylinder.circuits import Circuit, OnOil, supplies_of_legs
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of_supply
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import SUPPLY_PARAMETER_COUNT
@@ -27,6 +27,16 @@ PUMPS = {
 }
 
 
+class Line(NamedTuple):
+    """A supply of oil: its pressure and that of its tank, absolute [Pa], whether a pump feeds it, and the
+    names of its cylinders."""
+
+    pressure: float
+    tank: float
+    has_pump: bool
+    cylinders: tuple[str, ...]
+
+
 class HydraulicModel(NamedTuple):
     """Cylinders of a platform or a tree.
 
@@ -36,6 +46,7 @@ class HydraulicModel(NamedTuple):
     effort_limits (n,) : of the sliders, infinite where none is stated [N]
     supplies : names of the s supplies that cylinders share
     supply_parameters (s, m) : columns as SUPPLY_PARAMETERS of kernels/supplies.py
+    own : of a platform alone, the name of the supply of constant pressure of each leg
     """
 
     names: tuple[str, ...]
@@ -44,10 +55,24 @@ class HydraulicModel(NamedTuple):
     effort_limits: np.ndarray
     supplies: tuple[str, ...] = ()
     supply_parameters: np.ndarray = np.zeros((0, SUPPLY_PARAMETER_COUNT))
+    own: tuple[str, ...] = ()
 
     def column(self, name: str) -> np.ndarray:
         """One parameter of all cylinders (n,)."""
         return self.parameters[:, memory.PARAMETERS.index(name)]
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """All supplies by name, those of platforms alone among them."""
+        of = self.own or tuple(self.supplies[int(k)] for k in self.parameters[:, memory.SUPPLY_INDEX])
+        pumps = dict(zip(self.supplies, self.supply_parameters[:, of_supply.PUMP].tolist(), strict=True))
+        found = {}
+        for name in self.supplies or dict.fromkeys(of):
+            fed = [i for i, own in enumerate(of) if own == name]
+            pressure, tank = (float(self.column(key)[fed[0]]) for key in ("supply", "tank"))
+            pump = pumps.get(name, of_supply.IDEAL) != of_supply.IDEAL
+            found[name] = Line(pressure, tank, pump, tuple(self.names[i] for i in fed))
+        return found
 
 
 def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
@@ -81,7 +106,8 @@ def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
     efforts = np.array([description.joint(leg.slider).limit.effort or inf for leg in platform.legs])
     for array in (parameters, home, efforts):
         array.flags.writeable = False
-    return HydraulicModel(tuple(leg.name for leg in platform.legs), parameters, home, efforts)
+    names, _ = supplies_of_legs(platform)
+    return HydraulicModel(tuple(leg.name for leg in platform.legs), parameters, home, efforts, own=names)
 
 
 def _home_length(description: RobotDescription, leg: Leg) -> float:
