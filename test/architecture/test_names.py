@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 import yaml
 
 import flexdyn_ros
@@ -62,6 +63,20 @@ def test_versions_agree():
     stated["flexdyn_ros"] = flexdyn_ros.__version__
     stated["CITATION.cff"] = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
     assert len(set(stated.values())) == 1, stated
+
+
+@pytest.mark.parametrize("folder", [".", "flexdyn_interfaces"])
+def test_each_package_has_a_changelog_of_its_own_as_catkin_reads_it(folder):
+    """Title, then versions, the newest first, what is not released yet before them; each has entries."""
+    name, version = (manifest(folder).findtext(key) for key in ("name", "version"))
+    text = (ROOT / folder / "CHANGELOG.rst").read_text()
+    assert re.match(rf"\^+\nChangelog for package {name}\n\^+\n", text)
+    headings = re.findall(
+        r"^(Forthcoming|\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\))\n-{3,}\n+\* ", text, re.MULTILINE
+    )
+    assert len(headings) == len(re.findall(r"^-{3,}$", text, re.MULTILINE))
+    assert headings[:1] == ["Forthcoming"] or headings[0].startswith(version)
+    assert next(one.split()[0] for one in headings if one != "Forthcoming") == version
 
 
 def test_message_packages_that_nodes_import_are_declared():
