@@ -1,7 +1,9 @@
 """Hardware of robots with the oil of their cylinders: valves are opened, the rest as without it."""
 
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -190,6 +192,34 @@ def test_controllers_and_components_are_those_of_valves_and_joints(cores):
     (leg,) = [x for x in tree.iter("gpio") if x.get("name") == "leg_1"]
     assert [x.get("name") for x in leg.iter("command_interface")] == ["valve"]
     assert "pressure_bore" in [x.get("name") for x in leg.iter("state_interface")]
+
+
+def test_the_controllers_of_the_page_claim_what_the_hardware_has(cores):
+    """A servo between positions of a trajectory and the valves of a platform."""
+    page = (Path(__file__).parents[2] / "docs/how-to/ros2_control.md").read_text()
+    (text,) = (
+        block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "cylinder_servo" in block
+    )
+    listed = {name: one["ros__parameters"] for name, one in yaml.safe_load(text).items()}
+    servo, trajectory = listed["cylinder_servo"], listed["joint_trajectory_controller"]
+    assert set(listed) == {"controller_manager", *listed["controller_manager"]}
+    (block,) = (cores("stewart_1t").folder / "description").iterdir()
+    found = {
+        kind: {
+            f"{one.get('name')}/{x.get('name')}"
+            for one in etree.parse(block).getroot().iter("joint", "gpio")
+            for x in one.iter(f"{kind}_interface")
+        }
+        for kind in ("command", "state")
+    }
+    states = servo["reference_and_state_dof_names"]
+    assert {f"{one}/valve" for one in servo["dof_names"]} == found["command"]
+    assert servo["command_interface"] == "valve"
+    assert set(servo["gains"]) == set(servo["dof_names"])
+    assert {f"{one}/{kind}" for one in states for kind in trajectory["state_interfaces"]} <= found["state"]
+    # each valve has the slider of its own leg
+    assert states == [f"{one}_slide" for one in servo["dof_names"]] == trajectory["joints"]
+    assert trajectory["command_joints"] == [f"cylinder_servo/{one}" for one in states]
 
 
 HARDWARE = """
