@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from mixtures import random_mixture
+from platform_mixtures import random_platform_mixture
 
 import flexdyn_ros
 
@@ -22,6 +23,9 @@ def state(robot, seed):
     """q, v, a, tau of a random motion."""
     rng = np.random.default_rng([11, seed])
     v, a, tau = (rng.standard_normal(n) for n in (robot.nv, robot.nv, robot.nu))
+    if robot.functions.is_constrained:
+        # their loops close in few poses
+        return *robot.project(robot.neutral(), 0.1 * v), a, 5.0 * tau
     return robot.random(rng), 0.5 * v, a, 5.0 * tau
 
 
@@ -65,9 +69,9 @@ def power_is_the_rate_of_the_energy(r, seed):
     )
 
 
-def linearization_is_that_of_forward_dynamics(r, seed):
+def linearization_is_that_of_forward_dynamics(r, seed, h=1e-6):
     q, v, _, tau = state(r, seed)
-    found, h, n = r.linearize(q, v, tau), 1e-6, r.nv
+    found, n = r.linearize(q, v, tau), r.nv
     by_q, by_v, by_tau = np.empty((n, n)), np.empty((n, n)), np.empty((n, r.nu))
     for i, step in enumerate(h * np.eye(n)):
         ahead, behind = (r.forward_dynamics(r.integrate(q, s * step, 1.0), v, tau) for s in (1.0, -1.0))
@@ -118,6 +122,31 @@ def test_a_batch_is_its_calls(family, seed):
         (r.actuation_matrix(q), [r.actuation_matrix(x[0]) for x in states]),
     ):
         assert np.allclose(many, one, rtol=0.0, atol=1e-11 * largest(many))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(8))
+def test_mixtures_with_platforms_obey_the_same_theorems(family, seed):
+    """On links of any kind, on wheels, one on another."""
+    r = flexdyn_ros.load(random_platform_mixture(seed, family))
+    assert len(r.mechanisms) == 1 + seed % 2
+    inverse_and_forward_dynamics_are_inverse(r, seed)
+    forces_are_the_gradient_of_the_energy(r, seed)
+    power_is_the_rate_of_the_energy(r, seed)
+    # of a ton on kilograms, whose accelerations round to 1e-8
+    linearization_is_that_of_forward_dynamics(r, seed, 1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(6))
+def test_mixtures_with_platforms_and_loops_keep_their_energy(family, seed):
+    r = flexdyn_ros.load(random_platform_mixture(seed, family, closed=True))
+    q, v, _, tau = state(r, seed)
+    a, h = r.forward_dynamics(q, v, tau), 1e-6
+    power_is_the_rate_of_the_energy(r, seed)
+    if r.functions.is_constrained:
+        ahead, behind = (r.loop_jacobian(r.integrate(q, v, s * h)) @ (v + s * h * a) for s in (1.0, -1.0))
+        assert np.abs(ahead - behind).max() / (2.0 * h) <= 1e-6 * largest(a)
 
 
 @pytest.mark.parametrize("seed", range(10))
