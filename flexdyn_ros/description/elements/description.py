@@ -187,6 +187,11 @@ class RobotDescription:
         floating joints: their poses are those in the world."""
         return {mount.joint.name: mount.prefix for mount in self.mounts}
 
+    @property
+    def legs(self) -> tuple[str, ...]:
+        """Names of the legs of platforms in a tree."""
+        return tuple(leg.name for mount in self.mounts for leg in mount.platform.legs)
+
     @cached_property
     def leg_joints(self) -> frozenset[str]:
         """Names of the joints of the legs of platforms in a tree; no joints of that tree."""

@@ -180,7 +180,7 @@ class Mounting(Layer):
         self._by_link = {stand.mount.platform.link: stand for stand in stands}
         #: what carries another one comes first
         self._stands = sorted(stands, key=lambda stand: stand.at)
-        for stand in stands if description.wheels else ():
+        for stand in stands if description.wheels and not functions.changes else ():
             _check_mass(functions, stand)
         functions.home = self.at_home(functions.home)
 

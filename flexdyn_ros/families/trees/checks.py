@@ -192,6 +192,9 @@ def _bearable_step(robot: Robot) -> Iterator[tuple[bool, str]]:
 def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:
     """Deflections at rest under gravity, joints held at the neutral position, against what is small."""
     lock = [c.name for c in robot.coordinates if c.kind in ("joint", "motor", "base")]
+    free = [c.name for c in robot.coordinates if c.kind == "platform"]
+    # lengths are held in trees without loops
+    lock += free if robot.functions.is_constrained else [*robot.description.legs]
     try:
         with warnings.catch_warnings():
             # said below, of every station

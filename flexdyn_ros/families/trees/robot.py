@@ -391,6 +391,12 @@ class TreeFunctions(EntryFunctions):
             q = layer.random(q, rng)
         return q
 
+    def at_home(self, q: np.ndarray) -> np.ndarray:
+        """q (nq,) with platforms at home on the links that carry them."""
+        for layer in self.layers:
+            q = layer.at_home(q)
+        return q
+
     def check_start(self, q: np.ndarray) -> str:
         return "; ".join(filter(None, (layer.check_start(q) for layer in self.layers)))
 

@@ -95,11 +95,18 @@ class Softening:
 
 def _at_rest(robot: Robot) -> tuple[list[str], list[str]]:
     """Loads of the wheels where the robot stands, joints held as in the neutral position."""
+    legs = robot.description.legs
+    if legs and robot.functions.is_constrained:
+        # lengths are not held in trees with loops
+        return [], []
     start = robot.neutral()
     # springs at their free length, so that wheels stand on the road
     start[robot.q_names.index("base/z")] = robot.description.wheels[0].suspension.free_length
+    functions: Any = robot.functions
+    start = functions.at_home(start)
+    joints = [c.name for c in robot.coordinates if c.kind in ("joint", "motor")]
     try:
-        rest = robot.static_equilibrium(start, hold="joints")
+        rest = robot.static_equilibrium(start, hold=[*joints, *legs] if legs else "joints")
     except FlexdynError as error:
         return [f"no state of rest near the neutral position with the joints held: {error}"], []
     wheels = robot.wheel_forces(rest.q, np.zeros(robot.nv))

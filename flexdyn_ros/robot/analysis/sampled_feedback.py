@@ -117,7 +117,8 @@ def _matrix(robot: Robot, gain: Any, name: str) -> np.ndarray:
             raise DimensionError(f"{name} has shape {np.shape(gain)}, expected ({robot.nu}, {robot.nv})")
         return np.asarray(gain, dtype=np.float64)
     actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
-    return np.diag(gains(robot, gain, name) * actuated)
+    # efforts of cylinders and legs come behind those of the coordinates
+    return np.eye(robot.nu, robot.nv) * (gains(robot, gain, name) * actuated)
 
 
 def _held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:

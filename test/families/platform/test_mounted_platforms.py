@@ -183,7 +183,14 @@ def test_it_pickles_and_batches():
 LOOP = '<loop name="leg_4" type="distance" base="world" end="fore" length="1"/>'
 UNEVEN = ON_TIP.replace('"leg_3_u1" station="tip"', '"leg_3_u1" station="0.9"')
 SPRING = '<spring name="leg_3" base="world" base_xyz="9 0 0" end="fore" stiffness="1"/>'
+SECTION = (
+    '<link name="soft"/><joint name="worm" type="fixed"><parent link="fore"/><child link="soft"/>'
+    '<origin xyz="0 0 0.2"/></joint><flexdyn reference="worm">'
+    '<section length="0.2" radius="0.0125" mass="0.1" '
+    'stiffness="800" lower="-0.02" upper="0.03"/></flexdyn>'
+)
 REFUSED = [
+    (with_arm(ARM + SECTION), "soft section 'worm' in a robot with a platform", "one of them"),
     (truck().replace(link("base_link", 6, "0 0 0.01"), '<link name="base_link"/>'), "'base_link'", "no mass"),
     (with_arm(UNEVEN), "'leg_3' stands at station 0.9", "one station for all"),
     (with_arm().replace("<gravity>", LOOP + "<gravity>"), "leg_4", "a loop has this name"),

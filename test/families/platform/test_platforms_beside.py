@@ -191,6 +191,24 @@ def test_pictures_stand_where_the_robot_is(name):
                 assert rod[:3, 3] == pytest.approx((top @ [*leg.anchor, 1.0])[:3], abs=2e-6)
 
 
+@EVERY
+def test_it_is_checked(name):
+    """What bends and what stands on wheels is at rest where joints and legs are held."""
+    report = fd.check(MACHINES[name])
+    assert report.mass == pytest.approx(fd.load(MACHINES[name]).mass)
+    assert not any("no state of rest" in text for text in report.warnings)
+
+
+@pytest.mark.parametrize("name", ["mast", "rod", "lane"])
+def test_forces_are_linear_in_parameters(name):
+    robot = fd.load(MACHINES[name])
+    q, v, a, _ = state_of(robot, 2)
+    Y, rest = robot.regressor(q, v, a)
+    opened = robot.mass_matrix(q) @ a + robot.bias_forces(q, v)
+    needed = Y @ np.array([p.value for p in robot.parameters]) + rest
+    near(needed[: robot.nv], opened, 1e-9)
+
+
 def test_two_platforms_have_names_of_their_own():
     robot = fd.load(MACHINES["side by side"].replace("</platform>", OIL + "</platform>"))
     pose = ("x", "y", "z", "qx", "qy", "qz", "qw")

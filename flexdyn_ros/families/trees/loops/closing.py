@@ -137,9 +137,7 @@ class Closing:
 
     def _at_home(self, q: np.ndarray, places: Mapping[str, int]) -> np.ndarray:
         """q (nq,) with what stands on moving links at home there, but for what `<assembly start>` says."""
-        home = q.copy()
-        for layer in self._inner.layers:
-            home = layer.at_home(home)
+        home = self._inner.at_home(q).copy()
         free = {c.q_index for c in self.functions.coordinates if c.kind == "platform"}
         stated = [places[name] for name in self._start if places[name] in free]
         home[stated] = q[stated]
