@@ -81,8 +81,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(skip)
 
 
-@pytest.fixture(scope="module")
-def quick_compiler(tmp_path_factory):
+def compile_without_optimization(tmp_path_factory):
     """The package compiles without optimization, in a third of the time: for tests of what C computes.
 
     What optimized code computes is asked by test/export/test_fmu.py, test_native.py and test_c_code.py.
@@ -101,6 +100,10 @@ def quick_compiler(tmp_path_factory):
         find_compiler.cache_clear()
         yield
     find_compiler.cache_clear()
+
+
+quick_compiler = pytest.fixture(scope="module", name="quick_compiler")(compile_without_optimization)
+quick_compiler_here = pytest.fixture(name="quick_compiler_here")(compile_without_optimization)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,9 +21,15 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("flexdyn_ros.export.native.library.cache_folder", lambda: tmp_path / "kernels")
 
 
+#: compiled with optimization; the others without, which takes a third of the time
+OPTIMIZED = ("delta", "two motors", "flexible mixture")
+
+
 @pytest.mark.parametrize("name", INVERSE)
-def test_a_specialized_mechanism_answers_as_the_general_one(name, own_cache):
+def test_a_specialized_mechanism_answers_as_the_general_one(name, own_cache, request):
     """Single states and batches of any length, by functions on lanes; M and h are those of the open tree."""
+    if name not in OPTIMIZED:
+        request.getfixturevalue("quick_compiler_here")
     robot = INVERSE[name]()
     native = export.specialized(robot)
     assert native.functions.origin is not None
