@@ -3,6 +3,7 @@
 import gzip
 import threading
 import time
+from functools import cache
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,22 +149,28 @@ def picture_of(camera, points, aspect):
     return np.stack((away @ right / half / aspect, away @ np.cross(right, ahead) / half), axis=-1)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_whole_robot_is_in_the_picture(name, preset):
-    """Also while it is moved in turn; left of the panel, which has 335 of 1280 pixels."""
+@cache
+def places_of(name):
+    """Lowest and highest place of a robot; corners of what is shown at rest and while it is moved in turn."""
     robot = flexdyn_ros.load(name)
     shown, reach = ShownRobot(robot), Reach(robot)
-    low, high = room_of(shown, reach)
-    camera = SimpleNamespace(up_direction=None)
-    aim(camera, preset, low, high)
     configurations = [robot.neutral()]
     if not any(c.kind in MODAL for c in robot.coordinates):
         configurations += [
             reach.in_turn(phase) for phase in np.linspace(0, 2 * np.pi * robot.nv, 8 * robot.nv)
         ]
-    for q in configurations:
-        corners = np.array(list(product(*zip(*shown.bounds(q), strict=True))))
+    corners = [np.array(list(product(*zip(*shown.bounds(q), strict=True)))) for q in configurations]
+    return *room_of(shown, reach), corners
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_whole_robot_is_in_the_picture(name, preset):
+    """Also while it is moved in turn; left of the panel, which has 335 of 1280 pixels."""
+    low, high, shown = places_of(name)
+    camera = SimpleNamespace(up_direction=None)
+    aim(camera, preset, low, high)
+    for corners in shown:
         places = picture_of(camera, corners, 1280 / 720)
         assert np.all(np.abs(places) < 1.0)
         assert places[:, 0].max() < 1.0 - 2.0 * 335 / 1280
