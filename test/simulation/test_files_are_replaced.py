@@ -22,6 +22,7 @@ WRITERS = {
     "c": ("a.c", "path.write_bytes(b'old')", "flexdyn_ros.export.c(robot, path.parent)"),
 }  # fmt: skip
 
+#: reads lines `NAME|SMALL|LARGE`, one folder each, and prints what came of each, `RESULT|files in the folder`
 PROGRAM = """
 import resource, signal, sys
 from dataclasses import replace
@@ -31,39 +32,46 @@ from flexdyn_ros.cli.terminal import write_text
 from flexdyn_ros.identification.excitation import write_joint_trajectory
 robot = flexdyn_ros.load("two_link", name="a")
 SMALL, LARGE = 0.002, 2.0
+large_run = flexdyn_ros.simulate(robot, LARGE)
 def run(duration):
-    return flexdyn_ros.simulate(robot, duration)
+    return large_run if duration == LARGE else flexdyn_ros.simulate(robot, duration)
 def bare(duration):
     return replace(run(duration), robot=None)
-path, limit = Path(sys.argv[1]), int(sys.argv[2])
-large = run(LARGE)
-def run(duration):
-    return large if duration == LARGE else flexdyn_ros.simulate(robot, duration)
-{small}
-before = path.read_bytes()
+limit, hard = int(sys.argv[1]), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 # as on a full disk: what goes beyond is not written, and told
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 sys.dont_write_bytecode = True  # Python's own caches of modules would be cut off, too
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-try:
-    {large}
-except (OSError, flexdyn_ros.errors.ExportError) as error:
-    print("told", error)
-    assert path.read_bytes() == before, "the old file is gone"
-else:
-    print("written")
-print(sorted(file.name for file in path.parent.iterdir()))
+results = []
+for number, line in enumerate(sys.stdin.read().splitlines()):
+    name, small, large = line.split("|")
+    path = Path(str(number)) / name
+    path.parent.mkdir()
+    exec(small)
+    before = path.read_bytes()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        exec(large)
+    except (OSError, flexdyn_ros.errors.ExportError) as error:
+        result = "told" if path.read_bytes() == before else "the old file is gone"
+    else:
+        result = "written"
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    results.append(result + "|" + " ".join(sorted(file.name for file in path.parent.iterdir())))
+print("\\n".join(results))
 """
 
 
-@pytest.mark.parametrize("writer", WRITERS)
-def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path, writer):
-    name, small, large = WRITERS[writer]
-    program = PROGRAM.replace("{small}", small).replace("{large}", large)
+@pytest.fixture(scope="module")
+def full_disk(tmp_path_factory):
+    """Of each writer, what came of its large file and what lies in the folder then."""
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / name), str(LIMIT)],
-        capture_output=True, text=True, timeout=550, cwd=tmp_path.parent,
+        [sys.executable, "-c", PROGRAM, str(LIMIT)], input="\n".join(map("|".join, WRITERS.values())),
+        capture_output=True, text=True, timeout=550, cwd=tmp_path_factory.mktemp("full"),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "told" in done.stdout
-    assert done.stdout.splitlines()[-1] == str([name])
+    return dict(zip(WRITERS, done.stdout.splitlines()[-len(WRITERS) :], strict=True))
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(full_disk, writer):
+    assert full_disk[writer] == f"told|{WRITERS[writer][0]}"
