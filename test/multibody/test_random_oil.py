@@ -13,14 +13,23 @@ from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 FAMILIES = ("rigid", "flexible", "elastic", "wheeled")
 #: of each family one on each kind of supply, and two more; all 200 with --slow
-EVERY = pytest.mark.parametrize(
-    ("family", "seed"),
-    [
-        pytest.param(family, seed, marks=[] if seed < 6 else [pytest.mark.slow])
-        for family in FAMILIES
-        for seed in range(50)
-    ],
-)
+
+
+def drawn(fast):
+    """Families with seeds, of which the first `fast` are not slow."""
+    return pytest.mark.parametrize(
+        ("family", "seed"),
+        [
+            pytest.param(family, seed, marks=[] if seed < fast else [pytest.mark.slow])
+            for family in FAMILIES
+            for seed in range(50)
+        ],
+    )
+
+
+EVERY = drawn(6)
+#: where a robot takes a second
+HALF = drawn(3)
 
 
 @cache
@@ -150,7 +159,7 @@ def test_linear_equations_are_slopes_of_the_rates(family, seed):
                 np.testing.assert_allclose(seen[rows], told[rows], rtol=1e-4, atol=bound, err_msg=f"{k}, {i}")
 
 
-@EVERY
+@HALF
 def test_positions_converge_with_order_two_while_valves_are_open(family, seed):
     # dry friction and cables that go slack have an order of their own
     text = random_mixture(seed, family, oil=True).replace('friction="0.5"', 'friction="0"')
