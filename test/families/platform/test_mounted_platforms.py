@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mounted_platforms import (
     ARM,
+    BOOM_BELOW,
     CARRIAGE,
     ELECTRIC,
     IDLE,
@@ -242,3 +243,29 @@ def test_a_platform_on_the_tip_of_a_flexible_boom():
     assert after == pytest.approx(before, abs=1e-10)
     assert np.abs(robot.forward_dynamics(rest.q, still, rest.tau)).max() < 1e-6
     assert robot.frames(rest.q, "base_link")[2, 3] < tip[2, 3] - 1e-5
+
+
+def test_legs_stand_on_no_node_of_imported_modes(tmp_path):
+    """Each foot has a node of its own, which moves against the others."""
+    text = with_arm(BOOM_BELOW)
+    feet = [joint for joint in read(text).joints if joint.parent == "base_link"]
+    nodes = np.array([[0.0, 0.0, -0.5], *(joint.xyz for joint in feet)])
+    count = len(nodes)
+    bent = np.linspace(0.0, 1e-2, 3 * count).reshape(1, count, 3) * (np.arange(count) > 0)[:, None]
+    np.savez(
+        tmp_path / "modes.npz",
+        nodes=nodes,
+        node_mass=np.ones(count),
+        node_inertia=np.tile(np.eye(3), (count, 1, 1)),
+        displacement=bent,
+        rotation=np.zeros_like(bent),
+        stiffness=np.eye(1),
+        root_node=np.array(0),
+        interface_nodes=np.arange(1, count),
+        interface_joints=np.array([joint.name for joint in feet]),
+    )
+    file = f'<flexdyn reference="base_link"><modes file="{tmp_path}/modes.npz"/></flexdyn>'
+    path = tmp_path / "robot.urdf"
+    path.write_text(text.replace("</robot>", file + "</robot>"), encoding="utf-8")
+    with pytest.raises(DescriptionError, match="legs stand on a node of the imported modes of 'base_link'"):
+        fd.load(path)
