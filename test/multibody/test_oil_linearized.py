@@ -37,7 +37,8 @@ def test_small_motions_are_those_of_runs(text, openings):
     robot = flexdyn_ros.load(text)
     names = [f"{name}/valve" for name in robot.hydraulics.names]
     control = dict.fromkeys(names, 0.0) | openings
-    settle = flexdyn_ros.simulate(robot, 1.0, control=control, rtol=1e-10)
+    # any state will do: what follows begins from this one
+    settle = flexdyn_ros.simulate(robot, 1.0, control=control, rtol=1e-6)
     q, v, z = settle.q[-1], settle.v[-1], settle.states[-1]
     found = robot.linearize(q, v, states=z, commands=openings)
     assert found.state_names == tuple(state.name for state in robot.element_states)
