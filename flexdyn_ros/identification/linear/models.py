@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +22,8 @@ _OPEN = 0.01
 _STATES, _SPAN = 2, 1e-7
 #: the ten numbers of a body, as they follow its name
 INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+#: projectors on what closed states tell, by robot: a second of random assemblies
+_SPANS: WeakKeyDictionary[Robot, np.ndarray] = WeakKeyDictionary()
 
 
 def is_inertial(name: str) -> bool:
@@ -171,9 +173,11 @@ class ClosedModel(LinearModel):
         found[..., self._driven, :] = np.linalg.solve(projected[..., self._driven], both)
         return Regressor(found[..., :-1], found[..., -1])
 
-    @cached_property
+    @property
     def _span(self) -> np.ndarray:
         """Projector (np, np) of rows of the regressor on those that closed states have."""
+        if (found := _SPANS.get(self._robot)) is not None:
+            return found
         count = _STATES * len(self._parameters)
         Y = self._projected(*self.states(np.random.default_rng(0), count)).Y[:, self._driven]
         rows = Y.reshape(-1, Y.shape[-1])
@@ -181,7 +185,8 @@ class ClosedModel(LinearModel):
         size = np.where(size > 0.0, size, 1.0)
         _, values, V = np.linalg.svd(rows / size, full_matrices=False)
         kept = V[values > _SPAN * values[0]]
-        return np.asarray((kept.T @ kept) / size[:, None] * size)
+        _SPANS[self._robot] = span = np.asarray((kept.T @ kept) / size[:, None] * size)
+        return span
 
     def states(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
         robot = self._robot
