@@ -15,6 +15,7 @@ from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.numerics.stepping import methods
 from flexdyn_ros.numerics.stepping.fixed import start_step
+from flexdyn_ros.numerics.stepping.forces import finish
 from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number, objects
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
@@ -198,6 +199,8 @@ class _Step:
         with memory.in_use():
             start_step(workspace.address, 0.0, h)
             methods.METHODS[METHODS[method]].function(workspace.address, 0.0, h)
+            # steps of a graph are never made again in two
+            finish(workspace.address, -1)
             if "constrain" in self._motion.table:
                 self._constrain(fields["q1"], fields["v1"])
             outputs = {"q1": fields["q1"], "v1": fields["v1"]}

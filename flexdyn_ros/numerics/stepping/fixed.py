@@ -14,7 +14,16 @@ from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 
 from . import memory as at
 from .defect import energies_of, total_energy
-from .forces import actuate, constrain, explicit_rates, has_constraints, observe, penetration, prepare
+from .forces import (
+    actuate,
+    constrain,
+    explicit_rates,
+    finish,
+    has_constraints,
+    observe,
+    penetration,
+    prepare,
+)
 from .memory import header_of, open_steps
 from .methods import call_method
 
@@ -23,6 +32,8 @@ _M = "float64[:,::1]"
 
 #: how a call ends
 OK, NOT_FINITE, DIVERGED, OPENED = 0, 1, 2, 3
+#: a step is halved six times at most
+PARTS = 64
 
 
 @kernel
@@ -53,16 +64,26 @@ def start_step(steps, t, h):
 
 @inlined
 def take_step(steps, t, h):
-    """One step; the state moves only if the new one is finite, within memory.v_bound and near the
-    constraints."""
+    """One step, in shorter ones where actuators ask for them; the state moves only if the new one is finite,
+    within memory.v_bound and near the constraints."""
     memory = open_steps(steps)
-    start_step(steps, t, h)
-    call_method(header_of(steps)[at.S_STEP], (steps, t, h))
-    status = check_state(memory)
-    if status == OK:
-        status = close_state(steps)
-    if status == OK:
-        take_over(memory, h)
+    status, done, size = OK, 0, PARTS
+    while done < PARTS and status == OK:
+        part = h * size / PARTS
+        start_step(steps, t + h * done / PARTS, part)
+        call_method(header_of(steps)[at.S_STEP], (steps, t + h * done / PARTS, part))
+        verdict = finish(steps, size == 1)
+        if verdict > 0 and size > 1:
+            size //= 2
+            continue
+        status = check_state(memory)
+        if status == OK:
+            status = close_state(steps)
+        if status == OK:
+            take_over(memory, part, h, done == 0)
+        done += size
+        if verdict < 0 and size < PARTS and done % (2 * size) == 0:
+            size *= 2
     return status
 
 
@@ -82,15 +103,16 @@ def close_state(steps):
 
 
 @kernel
-def take_over(memory, h):
-    """Let the state be that of the end of a step of h."""
+def take_over(memory, part, h, is_first):
+    """Let the state be that of the end of a part of a step of h."""
     for i in range(memory.nq):
         memory.q[i] = memory.q1[i]
     for i in range(memory.nv):
-        memory.a[i] = (memory.v1[i] - memory.v0[i]) / h
+        memory.a[i] = (memory.v1[i] - memory.v0[i]) / part
         memory.v[i] = memory.v1[i]
     for i in range(memory.nu):
-        memory.effort[i] = memory.effort1[i]
+        before = 0.0 if is_first else memory.effort[i]
+        memory.effort[i] = before + part / h * memory.effort1[i]
     memory.account[at.WORK_DONE] = memory.account1[at.WORK_DONE]
     memory.account[at.DISSIPATED] = memory.account1[at.DISSIPATED]
     memory.account[at.NUMERICAL] = memory.account1[at.NUMERICAL]

@@ -21,6 +21,7 @@ from flexdyn_ros.numerics.verbs.table import (
     call_comply,
     call_constrain,
     call_exert,
+    call_finish,
     call_load,
     call_losses,
     call_measure,
@@ -233,6 +234,15 @@ def settle(steps, h):
     function = table_at(head[S_TABLE])[table.SETTLE]
     if function != 0:
         call_settle(function, (head[S_ACTUATOR], h, address_of(open_steps(steps).speed)))
+
+
+@kernel
+def finish(steps, must):
+    """Let those actuators end the step: 0, or less where a longer one would do; more where it is to be made
+    again in two, unless it `must` do."""
+    head = header_of(steps)
+    function = table_at(head[S_TABLE])[table.FINISH]
+    return 0 if function == 0 else call_finish(function, (head[S_ACTUATOR], must))
 
 
 @kernel(forceinline=True)

@@ -224,6 +224,14 @@ def constrain(head, work, q, v):
     another status, and then the state is what it was. Optional."""
 
 
+@_row("int64(int64, int64)")
+def finish(actuator, must):
+    """After all parts of an implicit step, with the memory of the actuators, whose state this moves on: 0, or
+    less where a longer step would do too. More where the step is not exact enough: nothing is moved then, and
+    the step is made again in two; only if `must` is 0. Where it is less, nothing is asked. Optional; together
+    with `comply`."""
+
+
 #: (head, work, numbers, is_first): `inverse` or `forward` of a block of lanes at the beginning of work memory
 #: of so many float64 numbers: q, v, accelerations or efforts, and the result; a status of the family
 LANES_SIGNATURE = "int64(int64, int64, int64, int64)"
@@ -239,7 +247,7 @@ TABLE_WORDS = COLUMNS * len(ROWS)
 (
     STATUS, READY, INVERSE, FORWARD, BALANCE, INERTIA, MASS, BIAS_TERMS, ENERGY, MOMENTA, FRAMES, JACOBIAN,
     JACOBIAN_RATE, MOVED, LOAD, ACCELERATE, LOSSES, MEASURE, EXERT, ACTUATE, COMPLY, SETTLE, SUPPLY,
-    RESPOND, CONSTRAIN,
+    RESPOND, CONSTRAIN, FINISH,
 ) = range(0, TABLE_WORDS, COLUMNS)  # fmt: skip
 SLOPES = BALANCE + ON_TANGENTS
 #: names of functions in other columns than the first
@@ -249,7 +257,7 @@ _COLUMNS = {
 #: the rows that steps in time call
 STEPPED = (
     "ready", "energy", "load", "accelerate", "losses", "measure", "exert", "actuate", "comply", "settle",
-    "supply", "constrain",
+    "supply", "constrain", "finish",
 )  # fmt: skip
 
 # how kernels call them
@@ -257,7 +265,7 @@ call_status, call_ready, call_inverse, call_forward = status.call, ready.call, i
 call_balance, call_observe, call_load, call_accelerate = balance.call, mass.call, load.call, accelerate.call
 call_losses, call_measure, call_exert = losses.call, measure.call, exert.call
 call_actuate, call_comply, call_settle, call_supply = actuate.call, comply.call, settle.call, supply.call
-call_respond, call_constrain = respond.call, constrain.call
+call_respond, call_constrain, call_finish = respond.call, constrain.call, finish.call
 call_on_lanes, call_of_rows = caller(LANES_SIGNATURE), caller(ROWS_SIGNATURE)
 call_provide = caller(PROVIDE_SIGNATURE)
 

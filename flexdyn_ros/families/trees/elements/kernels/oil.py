@@ -1,5 +1,5 @@
-"""Hydraulic cylinders between frames of a tree, in its fixed steps: `actuate`, `comply` and `settle` of
-numerics/verbs/table.py.
+"""Hydraulic cylinders between frames of a tree, in its fixed steps: `actuate`, `comply`, `settle` and
+`finish` of numerics/verbs/table.py.
 
 Cylinders act before each step, or in the midst of it, as those of platforms do (docs/theory/hydraulics.md,
 "Integration"). A cylinder's length changes in the step as l + l' h + l'' h^2/2, where l'' is the rate at the
@@ -33,6 +33,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels.stages import (
     end_step,
     flow,
     flow_lines,
+    roughest,
 )
 from flexdyn_ros.multibody.elements.cylinder.kernels.stages import comply as comply_with
 from flexdyn_ros.multibody.elements.cylinder.kernels.supplies import (
@@ -57,6 +58,8 @@ from .views import NU, SEEN, header_of, inner_function, results_of, see_elements
 COUNT, SUPPLIES, SIZES, FIRST = 3, 4, 5, 9
 #: of implicit steps: how long one is, and the half that comes next
 STEP, NEXT_HALF = 7, 8
+#: roughness of a part of a step below which the next one is twice as long
+EASY = 0.1
 #: values of IS_STAGGERED: pressures first, staggered, implicit, implicit without extrapolation
 FIRST_PRESSURES, STAGGERED, IMPLICIT, EULER = 0.0, 1.0, 2.0, 3.0
 #: rows (count,) of a cylinder: its place among the elements and among the efforts; length, rate,
@@ -216,18 +219,37 @@ def settle(actuator, h, speed):
         X = window(memory, places[3] + i * cylinder.STATE_COUNT, cylinder.STATE_COUNT)
         flow(P, X, S, C, L, part, h, floats_at(speed + 8 * int(there[i]), 1)[0])
     flow_lines(pumps, lines, part, h)
-    extrapolates = begin[cylinder.IS_STAGGERED] == IMPLICIT
-    if part == FIRST_HALF:
-        begin[NEXT_HALF] = SECOND_HALF
-    else:
-        begin[NEXT_HALF] = FIRST_HALF
-    if part == SECOND_HALF or not extrapolates:
-        states = window(memory, places[3], places[4] - places[3])
-        of_supplies = window(memory, places[4], s * SUPPLY_STATE_COUNT)
-        begin[cylinder.FAULTS] += end_step(
-            parameters, pumps, states, of_supplies, stages, lines, extrapolates
-        )
+    begin[NEXT_HALF] = SECOND_HALF if part == FIRST_HALF else FIRST_HALF
     return 0
+
+
+@callback(table.finish.signature)
+def finish(actuator, must):
+    """See numerics/verbs/table.py; steps are made again in two where a piston meets its stop, or a cavity
+    closes, faster than their halves agree."""
+    begin = floats_at(actuator, FIRST)
+    if begin[cylinder.MODE] == cylinder.DIRECT or begin[cylinder.IS_STAGGERED] < IMPLICIT:
+        return 0
+    n, s = int(begin[COUNT]), int(begin[SUPPLIES])
+    places = oil_places(n, s, int(begin[SIZES]), int(begin[SIZES + 1]))
+    memory = floats_at(actuator, places[8])
+    parameters, pumps = (
+        window(memory, places[1], places[2] - places[1]),
+        window(memory, places[2], places[3] - places[2]),
+    )
+    states, stages = window(memory, places[3], places[4] - places[3]), window(memory, places[5], n * STAGES)
+    lines, of_supplies = (
+        window(memory, places[6], s * LINES),
+        window(memory, places[4], s * SUPPLY_STATE_COUNT),
+    )
+    extrapolates = begin[cylinder.IS_STAGGERED] == IMPLICIT
+    apart = 0.0
+    if extrapolates and must >= 0:
+        apart = roughest(parameters, states, stages)
+        if apart > 1.0 and must == 0:
+            return 1
+    begin[cylinder.FAULTS] += end_step(parameters, pumps, states, of_supplies, stages, lines, extrapolates)
+    return -1 if apart < EASY else 0
 
 
 @kernel
@@ -250,4 +272,4 @@ def see_accelerations(robot, work, tree, rows, q, v, a, h):
 
 
 #: of trees that have some
-hydraulic = {"actuate": actuate, "comply": comply, "settle": settle}
+hydraulic = {"actuate": actuate, "comply": comply, "settle": settle, "finish": finish}

@@ -10,12 +10,14 @@ and when its speed v1 is known, s += h (1 - h G P_s)^-1 (s' + h G P_y v1). The s
 the end of the stage. Lines of pumps keep their pressure while the cylinders move, and follow with the oil
 that these took, implicit in their own pressure. What both halves give is twice taken, less what the whole
 step gives: order two, as of everything whose stages depend smoothly on h. A shut, tight chamber keeps its oil
-exactly.
+exactly. How far both are apart says whether the step is to be made again in two (`roughness`).
 
 Rows of stages, one a cylinder (STAGES) and one a supply (LINES), live in the memory of the steps.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
@@ -44,13 +46,13 @@ from .ticks import open_line
 #: command half way and at the end; flags; where the stage begins: stroke and rate, pressures, rates of the
 #: oil, inverse and column of the elimination; stroke (whole step, half) and energies (from the supply, of the
 #: piston, lost) that the stages reach; slopes of the pressures by oil and stroke, of the drawn oil by them;
-#: bristles after half of the step
+#: bristles after half of the step, and after the whole of it
 (
     START_1, START_2, WHOLE_1, WHOLE_2, HALF_1, HALF_2, HALF_X, END_X, END_RATE, END_HELD, FLAGS, Y, V, P_1,
     P_2, R_1, R_2, I_11, I_12, I_21, I_22, C_1, C_2, WHOLE_Y, HALF_Y, DRAWN, GIVEN, WORKED, LOST, S_1, S_2,
-    Y_1, Y_2, D_1, D_2, HALF_Z,
-) = range(36)  # fmt: skip
-STAGES = 36
+    Y_1, Y_2, D_1, D_2, HALF_Z, WHOLE_Z,
+) = range(37)  # fmt: skip
+STAGES = 37
 #: of a supply: oil and swivel where the step begins, after the whole step, after half of it; pressure, load
 #: pressure and oil drawn where the stage begins; energies: of the pump, lost
 (
@@ -59,6 +61,9 @@ STAGES = 36
 LINES = 12
 #: stages of a step
 WHOLE, FIRST_HALF, SECOND_HALF = 0, 1, 2
+#: how far pressures [Pa] and stroke [m] of a step may be from those of its halves, the pressure below which
+#: that matters away from stops [Pa], and how far behind a stop that it meets or leaves a step may end [m]
+ROUGH_PRESSURE, ROUGH_STROKE, NEARLY_EMPTY, NEAR_STOP = 2e4, 3e-7, 5e4, 1e-5
 
 
 @kernel(forceinline=True)
@@ -78,7 +83,6 @@ def begin_step(parameters, pumps, states, supply_states, stages, lines, lengths,
         else:
             line = open_line(S, Y_)
             L[L_START], L[W_START], Y_[of.PRESSURE] = line[0], line[5], line[1]
-        L[PUMPED], L[RELIEVED] = 0.0, 0.0
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P, X = row_of(parameters, i, at.PARAMETER_COUNT), row_of(states, i, at.STATE_COUNT)
         C = row_of(stages, i, STAGES)
@@ -92,7 +96,6 @@ def begin_step(parameters, pumps, states, supply_states, stages, lines, lengths,
         C[END_HELD], mean = slewed(P, X[at.SLEWED_COMMAND], u, h)
         C[END_X], C[END_RATE] = move_spool(P, X[at.SPOOL], X[at.SPOOL_RATE], mean, h)
         C[START_1], C[START_2] = X[at.OIL_1], X[at.OIL_2]
-        C[GIVEN], C[WORKED], C[LOST] = 0.0, 0.0, 0.0
 
 
 @kernel
@@ -167,7 +170,7 @@ def flow(P, X, S, C, L, part, h, v):
     if part == SECOND_HALF:
         s1, s2, z = C[HALF_1], C[HALF_2], C[HALF_Z]
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
-        C[HALF_Z] = bend_bristles(P, z, v, h)
+        C[WHOLE_Z if part == WHOLE else HALF_Z] = bend_bristles(P, z, v, h)
     n1 = larger(s1 + h * (C[I_11] * C[R_1] + C[I_12] * C[R_2] + C[C_1] * v), LEAST_SHARE * s1)
     n2 = larger(s2 + h * (C[I_21] * C[R_1] + C[I_22] * C[R_2] + C[C_2] * v), LEAST_SHARE * s2)
     y, C[V] = C[Y] + h * v, v
@@ -175,16 +178,16 @@ def flow(P, X, S, C, L, part, h, v):
     by_oil1, by_oil2 = C[S_1] * (n1 - s1) + C[Y_1] * h * v, C[S_2] * (n2 - s2) + C[Y_2] * h * v
     drawn = C[DRAWN] + C[D_1] * by_oil1 + C[D_2] * by_oil2
     L[TAKEN] += drawn
-    weight = -h if part == WHOLE else 2.0 * h
+    weight, kept = (-h, 0.0) if part == WHOLE else (2.0 * h, 1.0)
     fluid = fluid_of_supply(S)
     p = L[PRESSURE]
     _, enthalpy = energies(fluid, p, volume_and_stiffness(fluid, p)[0])
     power = powers(
         P, enthalpy, (s1, C[P_1], 0.0, s2, C[P_2], 0.0), ((n1 - s1) / h, (n2 - s2) / h, drawn), C[Y], v
     )
-    C[GIVEN] += weight * power[0]
-    C[WORKED] += weight * power[1]
-    C[LOST] += weight * power[2]
+    C[GIVEN] = kept * C[GIVEN] + weight * power[0]
+    C[WORKED] = kept * C[WORKED] + weight * power[1]
+    C[LOST] = kept * C[LOST] + weight * power[2]
     if part == WHOLE:
         C[WHOLE_1], C[WHOLE_2], C[WHOLE_Y] = n1, n2, y
     else:
@@ -209,19 +212,55 @@ def flow_lines(pumps, lines, part, h):
             det = ll * ww - lw * wl
             new = larger(s + h * (ww * net - lw * turned) / det, LEAST_SHARE * s)
             turn = smaller(larger(swivel + h * (ll * turned - wl * net) / det, 0.0), 1.0)
-            # energies by the trapezoidal rule
-            _, enthalpy = energies(fluid_of_supply(S), p, w)
+            # energies by what flows at the end
             p, w, beta, slope = line_pressure(S, new, p)
             line = (new, p, w, beta, slope, turn)
-            _, _, _, _, pumped_then, relieved_then = line_rates(S, line, L[LOAD], L[TAKEN])
-            _, enthalpy_then = energies(fluid_of_supply(S), p, w)
-            weight = -0.5 * h if part == WHOLE else h
-            L[PUMPED] += weight * (pumped * enthalpy + pumped_then * enthalpy_then)
-            L[RELIEVED] += weight * (relieved * enthalpy + relieved_then * enthalpy_then)
+            _, _, _, _, pumped, relieved = line_rates(S, line, L[LOAD], L[TAKEN])
+            _, enthalpy = energies(fluid_of_supply(S), p, w)
+            weight, kept = (-h, 0.0) if part == WHOLE else (2.0 * h, 1.0)
+            L[PUMPED] = kept * L[PUMPED] + weight * pumped * enthalpy
+            L[RELIEVED] = kept * L[RELIEVED] + weight * relieved * enthalpy
             if part == WHOLE:
                 L[L_WHOLE], L[W_WHOLE] = new, turn
             else:
                 L[L_HALF], L[W_HALF] = new, turn
+
+
+@kernel
+def roughness(P, X, C):
+    """How far oil and stroke of a step of a cylinder are from those of its halves, in units of what they may
+    be; 0 where neither a stop nor a cavity is near."""
+    y0, s1, s2 = X[at.OIL_STROKE], 2.0 * C[HALF_1] - C[WHOLE_1], 2.0 * C[HALF_2] - C[WHOLE_2]
+    y = 2.0 * C[HALF_Y] - C[WHOLE_Y]
+    top = P[at.LONGEST_STROKE]
+    low, high = smaller(smaller(y0, y), C[WHOLE_Y]), larger(larger(y0, y), C[WHOLE_Y])
+    fluid = fluid_of(P)
+    V1, V2, _ = volumes(P, y)
+    p1, _ = pressure_of(fluid, V1 / s1, X[at.PRESSURE_1])
+    p2, _ = pressure_of(fluid, V2 / s2, X[at.PRESSURE_2])
+    least = smaller(smaller(p1, p2), smaller(X[at.PRESSURE_1], X[at.PRESSURE_2]))
+    if low > 0.0 and high < top and least > NEARLY_EMPTY:
+        return 0.0
+    V1, V2, _ = volumes(P, C[HALF_Y])
+    q1, _ = pressure_of(fluid, V1 / C[HALF_1], p1)
+    q2, _ = pressure_of(fluid, V2 / C[HALF_2], p2)
+    apart = larger(abs(p1 - q1), abs(p2 - q2)) / ROUGH_PRESSURE
+    # stages feel a stop only where they begin: a step that meets it, or leaves it, ends near it
+    for end in (0.0, top):
+        met = select((y0 - end) * (y - end) < 0.0, abs(y - end), 0.0)
+        apart = larger(apart, met / NEAR_STOP)
+    return larger(apart, abs(y - C[HALF_Y]) / ROUGH_STROKE)
+
+
+@kernel
+def roughest(parameters, states, stages):
+    """The largest `roughness` of all cylinders; infinite where something is not finite."""
+    most = 0.0
+    for i in range(parameters.size // at.PARAMETER_COUNT):
+        P, X = row_of(parameters, i, at.PARAMETER_COUNT), row_of(states, i, at.STATE_COUNT)
+        apart = roughness(P, X, row_of(stages, i, STAGES))
+        most = max(most, apart) if apart == apart else np.inf
+    return most
 
 
 @kernel
@@ -270,7 +309,7 @@ def end_step(parameters, pumps, states, supply_states, stages, lines, extrapolat
         X[at.OIL_LOSS] += sign * C[LOST]
         X[at.ATTEMPTS] = 3.0 if extrapolates else 1.0
         if P[at.FRICTION_LAW] == at.LUGRE_LAW:
-            X[at.BRISTLE] = C[HALF_Z]
+            X[at.BRISTLE] = 2.0 * C[HALF_Z] - C[WHOLE_Z] if extrapolates else C[WHOLE_Z]
         settle_pressures(P, X, y)
         p = supply_states[int(P[at.SUPPLY_INDEX]) * of.SUPPLY_STATE_COUNT + of.PRESSURE]
         report_leg(P, X, p, y, C[V], C[FLAGS])
