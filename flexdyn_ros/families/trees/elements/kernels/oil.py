@@ -245,7 +245,7 @@ def finish(actuator, must):
     extrapolates = begin[cylinder.IS_STAGGERED] == IMPLICIT
     apart = 0.0
     if extrapolates and must >= 0:
-        apart = roughest(parameters, states, stages)
+        apart = roughest(parameters, pumps, states, stages, lines)
         if apart > 1.0 and must == 0:
             return 1
     begin[cylinder.FAULTS] += end_step(parameters, pumps, states, of_supplies, stages, lines, extrapolates)

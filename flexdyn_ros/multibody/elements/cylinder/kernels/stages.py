@@ -61,6 +61,8 @@ STAGES = 37
 LINES = 12
 #: stages of a step
 WHOLE, FIRST_HALF, SECOND_HALF = 0, 1, 2
+#: how far the pressure of a line may be from that of the halves of a step [Pa]
+ROUGH_LINE = 5e4
 #: how far pressures [Pa] and stroke [m] of a step may be from those of its halves, the pressure below which
 #: that matters away from stops [Pa], and how far behind a stop that it meets or leaves a step may end [m]
 ROUGH_PRESSURE, ROUGH_STROKE, NEARLY_EMPTY, NEAR_STOP = 2e4, 3e-7, 5e4, 1e-5
@@ -210,8 +212,8 @@ def flow_lines(pumps, lines, part, h):
             ll, lw = 1.0 - h * (of_s[0] - L[BY_LINE] * slope), -h * of_s[2]
             wl, ww = -h * of_w[0], 1.0 - h * of_w[2]
             det = ll * ww - lw * wl
-            new = larger(s + h * (ww * net - lw * turned) / det, LEAST_SHARE * s)
             turn = smaller(larger(swivel + h * (ll * turned - wl * net) / det, 0.0), 1.0)
+            new = larger(s + (h * net - lw * (turn - swivel)) / ll, LEAST_SHARE * s)
             # energies by what flows at the end
             p, w, beta, slope = line_pressure(S, new, p)
             line = (new, p, w, beta, slope, turn)
@@ -253,9 +255,15 @@ def roughness(P, X, C):
 
 
 @kernel
-def roughest(parameters, states, stages):
-    """The largest `roughness` of all cylinders; infinite where something is not finite."""
+def roughest(parameters, pumps, states, stages, lines):
+    """The largest `roughness` of all cylinders, and that of lines; infinite where something is not finite."""
     most = 0.0
+    for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
+        S, L = row_of(pumps, k, of.SUPPLY_PARAMETER_COUNT), row_of(lines, k, LINES)
+        if S[of.PUMP] != of.IDEAL:
+            p = line_pressure(S, 2.0 * L[L_HALF] - L[L_WHOLE], L[PRESSURE])[0]
+            apart = abs(p - line_pressure(S, L[L_HALF], p)[0]) / ROUGH_LINE
+            most = max(most, apart) if apart == apart else np.inf
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P, X = row_of(parameters, i, at.PARAMETER_COUNT), row_of(states, i, at.STATE_COUNT)
         apart = roughness(P, X, row_of(stages, i, STAGES))
