@@ -224,13 +224,17 @@ def test_the_work_of_the_pump_is_found_again(method):
     stepper = Stepper(robot, 1e-3, method, q0=at_rest(robot, lift=0.5, fold=-0.6))
     oil = FusedHydraulics(stepper, "valve")
     assert stepper.advance(1) == 0
-    before = oil.account()
+    before, total = oil.account(), 0.0
     for openings in ([0.5, 0, 0], [0, -0.3, 0], [0, 0, 0.3], [-0.3, 0.2, 0], [0, 0, 0]):
+        begin = oil.account()
         oil.command(openings)
         assert stepper.advance(1000) == 0
+        # of each motion too, which may not cancel
+        stored, pump, piston, loss = np.subtract(oil.account(), begin)
+        total += abs(pump - piston - loss - stored)
     stored, pump, piston, loss = np.subtract(oil.account(), before)
     assert pump > 1e4
-    assert abs(pump - piston - loss - stored) < 1e-3 * pump
+    assert abs(pump - piston - loss - stored) <= total < 1e-3 * pump
     # pistons move the boom, less friction
     assert piston > stepper.work > 0.8 * piston
 

@@ -571,8 +571,8 @@ def test_a_cylinder_is_driven_into_its_stop_at_full_speed(method):
 
 #: what docs/limitations.md says of steps of 0.25, 1, 2, 5 ms that meet a stop: at most so far off [m, bar]
 _AT_STOPS = {
-    1.0: ((3e-5, 0.6), (1.6e-4, 4.5), (3.9e-4, 9.3), (7.8e-4, 15.0)),
-    -1.0: ((3e-5, 0.6), (2.3e-4, 7.6), (3.3e-4, 11.0), (4.9e-3, 52.0)),
+    1.0: ((4e-6, 0.1), (1.5e-5, 1.4), (6e-5, 2.5), (2.4e-4, 8.3)),
+    -1.0: ((4e-6, 0.3), (1e-5, 0.7), (4e-5, 1.4), (1.7e-4, 5.1)),
 }
 
 

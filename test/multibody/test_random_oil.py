@@ -107,11 +107,9 @@ def test_energies_are_closed(family, seed):
     (implicit, dt), (staggered, short) = steps_of(robot, tau)
     assert missing(staggered, short) < 1e-3
     # lines follow the cylinders in implicit steps: what that misses goes with the step
-    for few in (1, 4, 16):
-        left = missing(implicit, dt / few)
-        if left < 1e-3:
-            break
-    assert left < 1e-3
+    left = missing(implicit, dt)
+    assert left < 0.025
+    assert left < 1e-3 or missing(implicit, dt / 16) < 1e-3
 
 
 @EVERY
@@ -168,8 +166,8 @@ def test_positions_converge_with_order_two_while_valves_are_open(family, seed):
     start = robot.rest_states(q)
     start[[state.name.endswith("/spool") for state in robot.element_states]] = 0.3
     given = {"q0": q, "states0": start, "control": {f"{name}/valve": 0.3 for name in names}}
-    # bristles follow implicit steps with order one
-    order = 0.9 if 'model="lugre"' in text else 1.6
+    # bristles slip at the first motion
+    order = 1.5 if 'model="lugre"' in text else 1.6
     with warnings.catch_warnings():
         # oil that cavitates where a valve lets a load run
         warnings.simplefilter("ignore", FlexdynWarning)
