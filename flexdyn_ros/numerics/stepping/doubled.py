@@ -72,7 +72,7 @@ def make_step(steps, t, h):
     step_staggered(steps, t, h)
     if check_state(memory) != OK or close_state(steps) != OK:
         return False
-    take_over(memory, h, h, True)
+    take_over(memory, h)
     return True
 
 

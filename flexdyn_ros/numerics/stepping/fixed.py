@@ -67,11 +67,27 @@ def take_step(steps, t, h):
     """One step, in shorter ones where actuators ask for them; the state moves only if the new one is finite,
     within memory.v_bound and near the constraints."""
     memory = open_steps(steps)
-    status, done, size = OK, 0, PARTS
+    start_step(steps, t, h)
+    call_method(header_of(steps)[at.S_STEP], (steps, t, h))
+    if finish(steps, 0) > 0:
+        return take_parts(steps, t, h)
+    status = check_state(memory)
+    if status == OK:
+        status = close_state(steps)
+    if status == OK:
+        take_over(memory, h)
+    return status
+
+
+@kernel
+def take_parts(steps, t, h):
+    """A step of h in parts, as long as actuators let them be; where one fails the state is where that began."""
+    memory = open_steps(steps)
+    status, done, size = OK, 0, PARTS // 2
     while done < PARTS and status == OK:
-        part = h * size / PARTS
-        start_step(steps, t + h * done / PARTS, part)
-        call_method(header_of(steps)[at.S_STEP], (steps, t + h * done / PARTS, part))
+        part, begin = h * size / PARTS, t + h * done / PARTS
+        start_step(steps, begin, part)
+        call_method(header_of(steps)[at.S_STEP], (steps, begin, part))
         verdict = finish(steps, size == 1)
         if verdict > 0 and size > 1:
             size //= 2
@@ -80,9 +96,12 @@ def take_step(steps, t, h):
         if status == OK:
             status = close_state(steps)
         if status == OK:
-            take_over(memory, part, h, done == 0)
+            # efforts are those of the whole step in the mean
+            for i in range(memory.nu):
+                memory.effort1[i] = (done * memory.effort[i] + size * memory.effort1[i]) / (done + size)
+            take_over(memory, part)
         done += size
-        if verdict < 0 and size < PARTS and done % (2 * size) == 0:
+        if verdict < 0 and done % (2 * size) == 0:
             size *= 2
     return status
 
@@ -103,16 +122,15 @@ def close_state(steps):
 
 
 @kernel
-def take_over(memory, part, h, is_first):
-    """Let the state be that of the end of a part of a step of h."""
+def take_over(memory, h):
+    """Let the state be that of the end of a step of h."""
     for i in range(memory.nq):
         memory.q[i] = memory.q1[i]
     for i in range(memory.nv):
-        memory.a[i] = (memory.v1[i] - memory.v0[i]) / part
+        memory.a[i] = (memory.v1[i] - memory.v0[i]) / h
         memory.v[i] = memory.v1[i]
     for i in range(memory.nu):
-        before = 0.0 if is_first else memory.effort[i]
-        memory.effort[i] = before + part / h * memory.effort1[i]
+        memory.effort[i] = memory.effort1[i]
     memory.account[at.WORK_DONE] = memory.account1[at.WORK_DONE]
     memory.account[at.DISSIPATED] = memory.account1[at.DISSIPATED]
     memory.account[at.NUMERICAL] = memory.account1[at.NUMERICAL]
