@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.escaping import markdown
-from flexdyn_ros.export.c_code.program import DEFAULT_VERBS, Program, program, signature
+from flexdyn_ros.export.c_code.program import DEFAULT_VERBS, Program, program, results_of, signature
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.export.files import write_all
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS, Oil
@@ -119,7 +119,7 @@ def example(robot: Robot, made: Program, scalar: str) -> str:
         lines.append(f"static const {scalar} {key}_0[] = {_array(at[key], scalar)};")
     body = [f"    static {scalar} work[{upper}_WORK];", "    int failed = 0;"]
     for verb, function in made.functions.items():
-        for (name, _), answer in zip(function.outputs, answers[verb], strict=True):
+        for name, answer in zip(results_of(function), answers[verb], strict=True):
             lines.append(f"static const {scalar} expected_{verb}_{name}[] = {_array(answer, scalar)};")
         body += _trial(verb, made, scalar, answers[verb])
     return _MAIN.format(
@@ -135,7 +135,7 @@ def example(robot: Robot, made: Program, scalar: str) -> str:
 def _trial(verb: str, made: Program, scalar: str, answers: list[np.ndarray]) -> list[str]:
     """Statements that call a function and compare its results."""
     function = made.functions[verb]
-    outputs = [(name, answer.size) for (name, _), answer in zip(function.outputs, answers, strict=True)]
+    outputs = [(name, answer.size) for name, answer in zip(results_of(function), answers, strict=True)]
     lines = ["    {"]
     if verb.endswith("step"):
         lines += [f"        {scalar} {name}[{n}];" for name, n in outputs]

@@ -24,6 +24,8 @@ from flexdyn_ros.export.tracing.equations import (
 )
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
+from flexdyn_ros.multibody.elements.cylinder.kernels.stages import EASY
+from flexdyn_ros.numerics.stepping.fixed import PARTS
 from flexdyn_ros.robot.verbs import Robot
 
 C_VERBS = (*VERBS, "step", *OIL_VERBS, "hydraulic_step")
@@ -87,7 +89,7 @@ def program(
             text = _with_inner(found, name, scalar)
             functions[verb] = found[-1]
         elif verb == "hydraulic_step":
-            found = hydraulic_step_functions(equations, method, dt)
+            found = hydraulic_step_functions(equations, method, dt, halves=True)
             text = _with_inner(found, name, scalar)
             functions[verb] = found[-1]
         else:
@@ -182,7 +184,7 @@ IS_FINITE = """static int {name}_is_finite(const {scalar} *x, int n)
 def signature(function: Function, name: str, scalar: str) -> str:
     """The declaration of a public function, without its end."""
     if function.name in _STEPS:
-        moved = [key[:-1] for key, _ in function.outputs]
+        moved = [key[:-1] for key in results_of(function)]
         held = [key for key, _ in function.inputs if key not in (*moved, "dt", "p")]
         arguments = [f"{{}} *{key}" for key in moved] + [f"const {{}} *{key}" for key in (*held, "p")]
         arguments += ["{} dt", "{} *work"]
@@ -200,9 +202,10 @@ def definition(function: Function, text: Text, name: str, scalar: str) -> str:
     lines = [f"    if (p == NULL) {{\n        p = {name}_p_default;\n    }}"] if uses_p else []
     calls = [f"    {call}" for call in text.calls]
     if function.name in _STEPS:
-        sizes = {key: shape[0] for key, shape in function.outputs}
-        calls = [re.sub(r"\bdt\b", "&dt", call) for call in calls]
-        lines += _step_body(calls, sizes, name, scalar)
+        sizes = {key: shape[0] for key, shape in results_of(function).items()}
+        is_whole = len(sizes) == len(function.outputs)
+        calls = [re.sub(r"\bdt\b", "&dt" if is_whole else "&part", call) for call in calls]
+        lines += (_step_body if is_whole else _halved_body)(calls, sizes, name, scalar)
     else:
         lines += calls
         checks = [f"{name}_is_finite({key}, {int(np.prod(shape))})" for key, shape in function.outputs]
@@ -211,6 +214,49 @@ def definition(function: Function, text: Text, name: str, scalar: str) -> str:
     head = signature(function, name, scalar)
     arguments = re.findall(r"(\w+)[,)]", head)
     return f"{head}\n{{\n{not_read(arguments, body)}{body}\n}}\n"
+
+
+def results_of(function: Function) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of what a caller of a C function gets: how rough a step is stays within."""
+    return {key: shape for key, shape in function.outputs if key != "rough"}
+
+
+def _halved_body(calls: list[str], sizes: dict[str, int], name: str, scalar: str) -> list[str]:
+    """A step in parts, as `take_step` of numerics/stepping/fixed.py makes them, by how rough they are."""
+    finite = " && ".join(f"{name}_is_finite({key}, {n})" for key, n in sizes.items())
+
+    def copied(to: str, source: str) -> list[str]:
+        return [
+            f"for (i = 0; i < {n}; i++) {{ {key[:-1]}{to}[i] = {key[:-1]}{source}[i]; }}"
+            for key, n in sizes.items()
+        ]
+
+    numbers = [f"{key[:-1]}{k}[{n}]" for key, n in sizes.items() for k in (0, 1)]
+    body = [
+        f"{scalar} {', '.join(numbers)}, rough[1], part;",
+        f"int i, is_finite, done = 0, size = {PARTS};",
+        *copied("0", ""),
+        f"while (done < {PARTS}) {{",
+        f"    part = dt * size / {PARTS};",
+        *(f"    {call.strip()}" for call in calls),
+        f"    is_finite = {finite};",
+        "    if (size > 1 && !(is_finite && rough[0] <= 1)) {",
+        "        size /= 2;",
+        "        continue;",
+        "    }",
+        "    if (!is_finite) {",
+        *(f"        {line}" for line in copied("", "0")),
+        "        return 1;",
+        "    }",
+        *(f"    {line}" for line in copied("", "1")),
+        "    done += size;",
+        f"    if (rough[0] < {EASY} && size < {PARTS} && done % (2 * size) == 0) {{",
+        "        size *= 2;",
+        "    }",
+        "}",
+        "return 0;",
+    ]
+    return [f"    {line}" for line in body]
 
 
 def _step_body(calls: list[str], sizes: dict[str, int], name: str, scalar: str) -> list[str]:

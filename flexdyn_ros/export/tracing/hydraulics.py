@@ -119,6 +119,10 @@ class Oil:
         found = [rows[i, column] for i, column in self._columns]
         return objects([*found, *(lines[k, column] for k, column in self._lines)])
 
+    def roughness(self, block: np.ndarray) -> Any:
+        """How far the step that led to that memory is from its halves; see `hydraulic_step_functions`."""
+        return block[at.ROUGHNESS]
+
     def _measured(
         self, motion: Motion, memory: Memory, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

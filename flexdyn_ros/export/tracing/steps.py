@@ -152,11 +152,12 @@ def step_functions(
 
 
 def hydraulic_step_functions(
-    equations: Equations, method: str = "auto", dt: float = NOMINAL_STEP
+    equations: Equations, method: str = "auto", dt: float = NOMINAL_STEP, *, halves: bool = False
 ) -> tuple[Function, ...]:
     """Functions of which the last is the step of a robot with its cylinders, staggered for a platform, else
     "rosenbrock": inputs q, v, oil, tau (of trees; those of cylinders are not read), valves (openings, clamped
-    to -1..1), dt, outputs q1, v1, oil1.
+    to -1..1), dt, outputs q1, v1, oil1; with halves also rough, of "rosenbrock": a step is made again in two
+    where it is not below 1, and the next part may be twice as long where it is below EASY.
 
     Raises
     ------
@@ -164,14 +165,16 @@ def hydraulic_step_functions(
     """
     oil = equations.oil
     UnknownNameError.check("method of a step with cylinders", method, ("auto", oil.method))
-    step = _Step(equations, Stepper(equations.robot, dt, method=oil.method).method, oil)
+    step = _Step(equations, Stepper(equations.robot, dt, method=oil.method).method, oil, halves)
     return (*step.loops.rounds, *step.inner.values(), step.function)
 
 
 class _Step:
     """Interprets a step, and notes the functions that it calls in `inner`."""
 
-    def __init__(self, equations: Equations, method: str, oil: Oil | None = None) -> None:
+    def __init__(
+        self, equations: Equations, method: str, oil: Oil | None = None, halves: bool = False
+    ) -> None:
         self._equations, self._motion = equations, equations.motion
         self._robot = robot = equations.robot
         self.inner: dict[str, Function] = {}
@@ -199,13 +202,15 @@ class _Step:
         with memory.in_use():
             start_step(workspace.address, 0.0, h)
             methods.METHODS[METHODS[method]].function(workspace.address, 0.0, h)
-            # steps of a graph are never made again in two
+            # whoever calls a graph makes its steps again in two
             finish(workspace.address, -1)
             if "constrain" in self._motion.table:
                 self._constrain(fields["q1"], fields["v1"])
             outputs = {"q1": fields["q1"], "v1": fields["v1"]}
             if oil is not None:
                 outputs["oil1"] = oil.taken(self._motion, memory, block, fields["q1"], fields["v1"])
+                if halves and oil.method == "rosenbrock":
+                    outputs["rough"] = objects([oil.roughness(block)])
         sizes = tuple((name, array.size) for name, array in inputs.items())
         name = "step" if oil is None else "hydraulic_step"
         self.function = function_of(name, graph, (*sizes, ("dt", 1), *p), outputs)

@@ -81,7 +81,7 @@ def take_step(steps, t, h):
 
 @kernel
 def take_parts(steps, t, h):
-    """A step of h in parts, as long as actuators let them be; where one fails the state is where that began."""
+    """A step of h in parts as long as actuators let them be; where one fails the state is where it began."""
     memory = open_steps(steps)
     status, done, size = OK, 0, PARTS // 2
     while done < PARTS and status == OK:

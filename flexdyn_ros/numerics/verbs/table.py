@@ -228,8 +228,8 @@ def constrain(head, work, q, v):
 def finish(actuator, must):
     """After all parts of an implicit step, with the memory of the actuators, whose state this moves on: 0, or
     less where a longer step would do too. More where the step is not exact enough: nothing is moved then, and
-    the step is made again in two; only if `must` is 0. Where it is less, nothing is asked. Optional; together
-    with `comply`."""
+    the step is made again in two; only if `must` is 0. Where it is less, the step is made, and 0.
+    Optional; together with `comply`."""
 
 
 #: (head, work, numbers, is_first): `inverse` or `forward` of a block of lanes at the beginning of work memory

@@ -8,9 +8,9 @@ robots that know it at once (SEEN) it is l'' now.
 
 In implicit steps their oil is eliminated from each stage (cylinder/kernels/stages.py).
 
-Memory of the cylinders: MODE, FAULTS, IS_STAGGERED as cylinder/kernels/memory.py has them, numbers of
-cylinders and supplies, a place and two velocities of the tree, then by cylinder rows PLACES, parameters and
-states, then those of supplies and work memory of ticks.
+Memory of the cylinders: MODE, FAULTS, IS_STAGGERED, ROUGHNESS as cylinder/kernels/memory.py has them, numbers
+of cylinders and supplies, a place and two velocities of the tree, then by cylinder rows PLACES, parameters
+and states, then those of supplies and work memory of ticks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import memory as cylinder
 from flexdyn_ros.multibody.elements.cylinder.kernels.cylinder import FOLLOW
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import rod_force
 from flexdyn_ros.multibody.elements.cylinder.kernels.stages import (
+    EASY,
     FIRST_HALF,
     LINES,
     SECOND_HALF,
@@ -55,11 +56,9 @@ from .views import NU, SEEN, header_of, inner_function, results_of, see_elements
 
 #: places of numbers behind MODE, FAULTS and IS_STAGGERED: cylinders, supplies, nq and nv of the tree, and the
 #: first of those of the tree
-COUNT, SUPPLIES, SIZES, FIRST = 3, 4, 5, 9
+COUNT, SUPPLIES, SIZES, FIRST = 4, 5, 6, 10
 #: of implicit steps: how long one is, and the half that comes next
-STEP, NEXT_HALF = 7, 8
-#: roughness of a part of a step below which the next one is twice as long
-EASY = 0.1
+STEP, NEXT_HALF = 8, 9
 #: values of IS_STAGGERED: pressures first, staggered, implicit, implicit without extrapolation
 FIRST_PRESSURES, STAGGERED, IMPLICIT, EULER = 0.0, 1.0, 2.0, 3.0
 #: rows (count,) of a cylinder: its place among the elements and among the efforts; length, rate,
@@ -243,13 +242,13 @@ def finish(actuator, must):
         window(memory, places[4], s * SUPPLY_STATE_COUNT),
     )
     extrapolates = begin[cylinder.IS_STAGGERED] == IMPLICIT
-    apart = 0.0
-    if extrapolates and must >= 0:
-        apart = roughest(parameters, pumps, states, stages, lines)
-        if apart > 1.0 and must == 0:
+    if extrapolates:
+        begin[cylinder.ROUGHNESS] = roughest(parameters, pumps, states, stages, lines)
+        if must == 0 and not begin[cylinder.ROUGHNESS] <= 1.0:
             return 1
     begin[cylinder.FAULTS] += end_step(parameters, pumps, states, of_supplies, stages, lines, extrapolates)
-    return -1 if apart < EASY else 0
+    # graphs read the roughness themselves
+    return 0 if must < 0 else (-1 if begin[cylinder.ROUGHNESS] < EASY else 0)
 
 
 @kernel

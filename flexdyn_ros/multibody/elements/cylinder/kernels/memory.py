@@ -207,8 +207,8 @@ VALVE, FORCE_COMMAND = 0, 1
 # ---- where the memory of cylinders begins (trees/elements/kernels/oil.py) ----
 
 # how commands are meant; cylinders and supplies that kept their state because the new one was not finite; how
-# they move in fixed steps
-MODE, FAULTS, IS_STAGGERED = 0, 1, 2
+# they move in fixed steps; how rough the last was, of implicit steps
+MODE, FAULTS, IS_STAGGERED, ROUGHNESS = range(4)
 #: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control;
 #: each as its row says
 DIRECT, BY_VALVE, BY_FORCE, BY_EACH = 0.0, 1.0, 2.0, 3.0

@@ -17,11 +17,9 @@ Rows of stages, one a cylinder (STAGES) and one a supply (LINES), live in the me
 
 from __future__ import annotations
 
-import numpy as np
-
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
+from flexdyn_ros.numerics.numbers.functions import absolute, both, larger, less, select, smaller
 
 from . import memory as at
 from . import supplies as of
@@ -61,6 +59,8 @@ STAGES = 37
 LINES = 12
 #: stages of a step
 WHOLE, FIRST_HALF, SECOND_HALF = 0, 1, 2
+#: roughness of a part of a step below which the next one may be twice as long
+EASY = 0.1
 #: how far the pressure of a line may be from that of the halves of a step [Pa]
 ROUGH_LINE = 5e4
 #: how far pressures [Pa] and stroke [m] of a step may be from those of its halves, the pressure below which
@@ -232,43 +232,40 @@ def flow_lines(pumps, lines, part, h):
 def roughness(P, X, C):
     """How far oil and stroke of a step of a cylinder are from those of its halves, in units of what they may
     be; 0 where neither a stop nor a cavity is near."""
-    y0, s1, s2 = X[at.OIL_STROKE], 2.0 * C[HALF_1] - C[WHOLE_1], 2.0 * C[HALF_2] - C[WHOLE_2]
-    y = 2.0 * C[HALF_Y] - C[WHOLE_Y]
-    top = P[at.LONGEST_STROKE]
-    low, high = smaller(smaller(y0, y), C[WHOLE_Y]), larger(larger(y0, y), C[WHOLE_Y])
+    y0, y, top = X[at.OIL_STROKE], 2.0 * C[HALF_Y] - C[WHOLE_Y], P[at.LONGEST_STROKE]
     fluid = fluid_of(P)
     V1, V2, _ = volumes(P, y)
-    p1, _ = pressure_of(fluid, V1 / s1, X[at.PRESSURE_1])
-    p2, _ = pressure_of(fluid, V2 / s2, X[at.PRESSURE_2])
-    least = smaller(smaller(p1, p2), smaller(X[at.PRESSURE_1], X[at.PRESSURE_2]))
-    if low > 0.0 and high < top and least > NEARLY_EMPTY:
-        return 0.0
+    p1, _ = pressure_of(fluid, V1 / (2.0 * C[HALF_1] - C[WHOLE_1]), X[at.PRESSURE_1])
+    p2, _ = pressure_of(fluid, V2 / (2.0 * C[HALF_2] - C[WHOLE_2]), X[at.PRESSURE_2])
     V1, V2, _ = volumes(P, C[HALF_Y])
     q1, _ = pressure_of(fluid, V1 / C[HALF_1], p1)
     q2, _ = pressure_of(fluid, V2 / C[HALF_2], p2)
-    apart = larger(abs(p1 - q1), abs(p2 - q2)) / ROUGH_PRESSURE
+    apart = larger(absolute(p1 - q1), absolute(p2 - q2)) / ROUGH_PRESSURE
+    apart = larger(apart, absolute(y - C[HALF_Y]) / ROUGH_STROKE)
     # stages feel a stop only where they begin: a step that meets it, or leaves it, ends near it
     for end in (0.0, top):
-        met = select((y0 - end) * (y - end) < 0.0, abs(y - end), 0.0)
+        met = select(less((y0 - end) * (y - end), 0.0), absolute(y - end), 0.0)
         apart = larger(apart, met / NEAR_STOP)
-    return larger(apart, abs(y - C[HALF_Y]) / ROUGH_STROKE)
+    inside = smaller(smaller(y0, y), smaller(C[WHOLE_Y], top - larger(larger(y0, y), C[WHOLE_Y])))
+    least = smaller(smaller(p1, p2), smaller(X[at.PRESSURE_1], X[at.PRESSURE_2]))
+    return select(both(less(0.0, inside), less(NEARLY_EMPTY, least)), 0.0 * apart, apart)
 
 
 @kernel
 def roughest(parameters, pumps, states, stages, lines):
-    """The largest `roughness` of all cylinders, and that of lines; infinite where something is not finite."""
-    most = 0.0
+    """The largest `roughness` of all cylinders and lines; NaN where something is not finite."""
+    most, all_of = 0.0, 0.0
     for k in range(pumps.size // of.SUPPLY_PARAMETER_COUNT):
         S, L = row_of(pumps, k, of.SUPPLY_PARAMETER_COUNT), row_of(lines, k, LINES)
         if S[of.PUMP] != of.IDEAL:
             p = line_pressure(S, 2.0 * L[L_HALF] - L[L_WHOLE], L[PRESSURE])[0]
-            apart = abs(p - line_pressure(S, L[L_HALF], p)[0]) / ROUGH_LINE
-            most = max(most, apart) if apart == apart else np.inf
+            apart = absolute(p - line_pressure(S, L[L_HALF], p)[0]) / ROUGH_LINE
+            most, all_of = larger(most, apart), all_of + apart
     for i in range(parameters.size // at.PARAMETER_COUNT):
         P, X = row_of(parameters, i, at.PARAMETER_COUNT), row_of(states, i, at.STATE_COUNT)
         apart = roughness(P, X, row_of(stages, i, STAGES))
-        most = max(most, apart) if apart == apart else np.inf
-    return most
+        most, all_of = larger(most, apart), all_of + apart
+    return most + 0.0 * all_of
 
 
 @kernel
