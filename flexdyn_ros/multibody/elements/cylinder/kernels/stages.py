@@ -60,7 +60,7 @@ LINES = 12
 #: stages of a step
 WHOLE, FIRST_HALF, SECOND_HALF = 0, 1, 2
 #: roughness of a part of a step below which the next one may be twice as long
-EASY = 0.1
+EASY = 0.2
 #: how far the pressure of a line may be from that of the halves of a step [Pa]
 ROUGH_LINE = 5e4
 #: how far pressures [Pa] and stroke [m] of a step may be from those of its halves, the pressure below which
