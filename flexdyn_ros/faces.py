@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -21,16 +22,10 @@ def lazily(
     @cache
     def places() -> dict[str, str]:
         """The module of each name."""
-        import ast
-
-        tree = ast.parse(namespace["__loader__"].get_source(package))
-        (block,) = (
-            node
-            for node in tree.body
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        )
-        found = (node for node in block.body if isinstance(node, ast.ImportFrom) and node.module)
-        return {name.name: str(node.module) for node in found for name in node.names}
+        source = namespace["__loader__"].get_source(package)
+        block = re.split(r"\n(?=\S)", source.partition("\nif TYPE_CHECKING:\n")[2])[0]
+        found = re.findall(r"^ +from (\S+) import (?:\(([^)]*)\)|(.+))$", block, re.MULTILINE)
+        return {name: module for module, *names in found for name in re.findall(r"\w+", " ".join(names))}
 
     def __getattr__(name: str) -> Any:
         if name in packages:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import NoReturn
 
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.records import frozen
 
 #: words that are compared to find one that is near: the comparison is slow
 _LONGEST_WORD, _MOST_WORDS = 64, 1000
@@ -28,7 +28,7 @@ def suggestion(word: str, known: Iterable[str], nearness: float = 0.6) -> str:
     return f" (did you mean {' or '.join(repr(near) for near in found)}?)" if found else ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """File (or `options`), line, element path; expanded: the line is that of the text after xacro."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import cos, pi, sin
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 from flexdyn_ros.description.elements.wheels import Wheel
+from flexdyn_ros.records import frozen
 
 #: points around a round section, and its radius as a share of the length where none is stated
 AROUND, SLENDERNESS = 20, 0.022
@@ -31,7 +32,7 @@ class Centreline(NamedTuple):
     radius: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Appearance:
     """Facts of a description for pictures.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll_of_quaternion
 from flexdyn_ros.multibody.joints.registry import joint_model
+from flexdyn_ros.records import frozen
 from flexdyn_ros.robot.interface import RobotInterface
 
 
@@ -29,7 +29,7 @@ class Part(Protocol):
 Joints = tuple[list[Part], dict[str, int]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Axes:
     """Joints of one axis: position = ratio * a coordinate + offset, mimic joints included."""
 
@@ -43,7 +43,7 @@ class Axes:
         return self.ratio * q[..., self.q_index] + self.offset, self.ratio * v[..., self.v_index]
 
 
-@dataclass(frozen=True)
+@frozen
 class PosedJoint:
     """A joint with a quaternion as joints of one axis: displacements, then yaw, pitch and roll.
 

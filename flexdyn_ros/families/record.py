@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
 from flexdyn_ros.multibody.constraints.loop import refuse_loops
 from flexdyn_ros.multibody.elements.registry import refuse_elements
 from flexdyn_ros.multibody.links.registry import refuse_links
+from flexdyn_ros.records import frozen
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -31,7 +31,7 @@ def refuse_mixtures(description: RobotDescription) -> None:
         refuse_loops(description, f"in a robot of kind {description.kind}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Inertia:
     """A pseudo-inertia about the beam's root, beam axes.
 
@@ -49,7 +49,7 @@ class Inertia:
         return cls(float(P[0, 0]), tuple(P[0, 1:].tolist()), tuple(second.tolist()))
 
 
-@dataclass(frozen=True)
+@frozen
 class FlexibleLinkReport:
     """A flexible link: length [m], modes by field, and the masses T = B + P + R of the contract's mass rule.
 
@@ -87,7 +87,7 @@ def _expand_joints(root: etree._Element, robot: Robot, segments: int | None) -> 
     return joints_of_the_urdf(robot)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Family:
     """A family of robots; functions import what they need when they are called.
 

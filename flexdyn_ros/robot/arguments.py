@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
@@ -26,8 +27,10 @@ def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
     StateError
         If it is a masked array, some of whose numbers are masked.
     """
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        count = int(np.ma.getmaskarray(value).sum())
+    # imported by whoever made one
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
+        count = int(masked.getmaskarray(value).sum())
         raise StateError(f"masked entries in {name}: {count}, expected an array without any")
     try:
         array = np.asarray(value)

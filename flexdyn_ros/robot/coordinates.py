@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import inf
 from typing import Any
+
+from flexdyn_ros.records import frozen
 
 __all__ = ["MODAL", "POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "quaternions_of", "units_of"]
 
@@ -19,7 +20,7 @@ TWIST_UNITS = ("rad", "rad", "rad", "m", "m", "m")
 MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
 
 
-@dataclass(frozen=True)
+@frozen
 class Coordinate:
     """One velocity coordinate.
 

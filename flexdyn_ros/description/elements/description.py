@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from flexdyn_ros.description.elements.urdf import STANDARD_GRAVITY, Base, Link, 
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, positive, vector
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.records import frozen
 
 # imported when a description asks for them: making a frozen dataclass takes a millisecond
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 
 
-@dataclass(frozen=True)
+@frozen
 class Joint(UrdfJoint):
     """A joint of URDF with what `<flexdyn>` states of it."""
 
@@ -102,7 +103,7 @@ class Formulation:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Override:
     """A value that a later source (file, YAML, options) replaced."""
 
@@ -116,7 +117,7 @@ class Override:
 _OF_JOINTS = {"joint_elasticity": "elasticity", "joint_spring": "spring", "friction": "dry_friction"}
 
 
-@dataclass(frozen=True)
+@frozen
 class RobotDescription:
     """All that a description states, checked as far as text can be checked.
 

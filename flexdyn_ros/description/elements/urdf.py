@@ -14,6 +14,7 @@ from flexdyn_ros.description.language.vocabulary import choice, element, vector
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.sources import find_file, find_reference
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.records import frozen
 
 Vec3 = tuple[float, float, float]
 Inertia = tuple[float, float, float, float, float, float]
@@ -21,7 +22,7 @@ ZERO: Vec3 = (0.0, 0.0, 0.0)
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
 
 
-@dataclass(frozen=True)
+@frozen
 class Inertial:
     """Mass [kg], centre of mass xyz [m] and axes rpy [rad] in the link frame.
 
@@ -35,7 +36,7 @@ class Inertial:
     inertia: Inertia
 
 
-@dataclass(frozen=True)
+@frozen
 class Link:
     """A body of the tree; inertial is None where the file states none."""
 
@@ -44,7 +45,7 @@ class Link:
     line: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Limit:
     """Position [rad or m], effort [N m or N] and velocity limits; infinite where the file states none."""
 
@@ -54,7 +55,7 @@ class Limit:
     velocity: float = inf
 
 
-@dataclass(frozen=True)
+@frozen
 class Mimic:
     """This joint's position = multiplier * (position of `joint`) + offset."""
 
@@ -63,7 +64,7 @@ class Mimic:
     offset: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class UrdfJoint:
     """A joint of the tree: child frame = parent frame * (xyz, rpy) * motion along or about axis.
 

@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 from flexdyn_ros.description.language.values import WrongValue, convert, expected
 from flexdyn_ros.description.language.vocabulary import Attribute, Element
 from flexdyn_ros.description.places import Place
+from flexdyn_ros.records import frozen
 
 DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "null"})()
 
 
-@dataclass(frozen=True)
+@frozen
 class Value:
     """A typed value, how it was written, and where."""
 

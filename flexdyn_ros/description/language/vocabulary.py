@@ -13,16 +13,18 @@ without `shown`) is required. Parameters of nodes are declared in the same words
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar, dataclass_transform
+
+from flexdyn_ros.records import frozen
 
 Record = TypeVar("Record")
 Condition = tuple[str, tuple[str, ...]]
 _DECLARED = "declared"
 
 
-@dataclass(frozen=True)
+@frozen
 class Attribute:
     """One attribute of an element, or one parameter of a node.
 
@@ -62,7 +64,7 @@ class Attribute:
         return {sign: bound for sign, bound in signs.items() if bound is not None}
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """A field that holds child elements: one of these records, or of one record as many as there are.
 
@@ -74,7 +76,7 @@ class Part:
     attribute: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Element:
     """One element: the attributes that it may have, and the elements that it may hold.
 
@@ -226,11 +228,8 @@ def element(
     """
 
     def made(cls: type[Record]) -> type[Record]:
-        # a dataclass without a docstring asks for its signature, and writes functions that all may share:
-        # that is half of the time that all of them take
         cls.__doc__ = cls.__doc__ or meaning
-        record: Any = dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
-        record.__eq__, record.__hash__, record.__repr__ = _is_equal, _hash, _text
+        record: Any = frozen(kw_only=kw_only)(cls)
         record.__declared__ = tuple(_abouts(record))
         attributes = tuple(about for _, about in declared(record, Attribute))
         parts: dict[str, Element] = {}
@@ -248,24 +247,6 @@ def element(
         return record
 
     return made
-
-
-def _values(record: Any) -> dict[str, Any]:
-    """The values of a record by the names of its fields."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
-
-
-def _is_equal(record: Any, other: object) -> bool:
-    return _values(record) == _values(other) if type(other) is type(record) else NotImplemented
-
-
-def _hash(record: Any) -> int:
-    return hash(tuple(_values(record).values()))
-
-
-def _text(record: Any) -> str:
-    values = ", ".join(f"{name}={value!r}" for name, value in _values(record).items())
-    return f"{type(record).__qualname__}({values})"
 
 
 def _abouts(record: Any) -> Iterator[tuple[str, Attribute | Part]]:

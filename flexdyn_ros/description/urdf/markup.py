@@ -6,7 +6,6 @@ Entities are not expanded and nothing is fetched. Every error is a DescriptionEr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NoReturn, cast
 
@@ -14,6 +13,7 @@ from lxml import etree
 
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.records import frozen
 
 Element = etree._Element
 Children = dict[object, list[Element]]
@@ -26,7 +26,7 @@ _DECLARATIONS = tuple(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Document:
     """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro
     text, and the messages of xacro."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexdyn_ros.multibody.elements.kernels.law import Law
+from flexdyn_ros.records import frozen
 
 if TYPE_CHECKING:
     from flexdyn_ros.multibody.elements.kernels.standing import Standing
@@ -21,7 +21,7 @@ class Coefficient(NamedTuple):
     place: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ElementKind:
     """A kind of element between two frames.
 

@@ -7,12 +7,12 @@ quaternion. A module of this package holds one type; `registry.py` knows them by
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import hypot, inf
 from typing import NamedTuple, NoReturn
 
 from flexdyn_ros.description import Joint
 from flexdyn_ros.description.elements.urdf import Vec3
+from flexdyn_ros.records import frozen
 
 #: attributes of <joint_type> that hold one number for each coordinate
 LIMITS = ("lower", "upper")
@@ -29,7 +29,7 @@ class Shown(NamedTuple):
     axis: Vec3
 
 
-@dataclass(frozen=True)
+@frozen
 class JointCoordinate:
     """One velocity coordinate of a joint.
 
@@ -49,7 +49,7 @@ class JointCoordinate:
     friction: float = 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Screw:
     """A turn about an axis, a displacement along it, or both at once.
 
@@ -76,7 +76,7 @@ class Screw:
         return tuple(parts)
 
 
-@dataclass(frozen=True)
+@frozen
 class JointModel:
     """A joint as trees and pictures use it.
 
@@ -111,7 +111,7 @@ class JointModel:
         return self.shown or tuple(shown for screw in self.chain for shown, _ in screw.parts)
 
 
-@dataclass(frozen=True)
+@frozen
 class JointType:
     """A joint type.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flexdyn_ros.description import Joint, RobotDescription
@@ -13,6 +12,7 @@ from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import element, reference, rule_of
 from flexdyn_ros.description.places import Place, suggestion
 from flexdyn_ros.multibody.links.kernels.answers import Answers
+from flexdyn_ros.records import frozen
 
 _KINDS: list[LinkKind] = []
 
@@ -113,7 +113,7 @@ class DeformingLink:
             statement.fail(message, "link", "a link of the robot")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LinkKind:
     """A kind of link with coordinates of its own.
 

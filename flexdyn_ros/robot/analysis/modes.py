@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, SingularityError, UnknownNameError
 from flexdyn_ros.numerics.algebra.assignment import assign
+from flexdyn_ros.records import frozen
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.results import Modes
@@ -174,7 +174,7 @@ def _owners(share: np.ndarray, most: int) -> np.ndarray:
     return rows
 
 
-@dataclass(frozen=True)
+@frozen
 class ModeReport:
     """A mode of the whole robot at the neutral position: frequency [Hz], damping ratio.
 

@@ -21,6 +21,7 @@ from flexdyn_ros.multibody.joints.registry import joint_model
 from flexdyn_ros.multibody.links.registry import deforming_links
 from flexdyn_ros.numerics.algebra.manifold import BALL, FREE, SCREW
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
+from flexdyn_ros.records import frozen
 from flexdyn_ros.robot.arguments import section_of
 from flexdyn_ros.robot.coordinates import Coordinate
 
@@ -36,7 +37,7 @@ class Frame(NamedTuple):
     placement: Placement
 
 
-@dataclass(frozen=True)
+@frozen
 class RigidTree:
     """A rigid tree, ready for the kernels: their arrays, and the names that go with them.
 
