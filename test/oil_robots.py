@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["FLUID", "HANGING", "hanging"]
+import re
+
+from flexdyn_ros.description import read
+
+__all__ = ["FLUID", "HANGING", "hanging", "stewart_on"]
 
 FLUID = '<fluid bulk_modulus="1.4e9" air_fraction="0.005"/>'
 #: bore, rod, dead volumes of the cylinder of docs/theory/hydraulics.md, "Worked numbers", and a fast valve
@@ -51,3 +55,12 @@ def hanging(
 
 
 HANGING = hanging()
+
+
+def stewart_on(attributes: str, inside: str = "") -> str:
+    """`stewart_1t` whose legs are on a supply of the robot, with these attributes and elements."""
+    text = read("stewart_1t").text
+    fluid = re.search(r"<fluid [^>]*/>", text)[0]
+    text = re.sub(r"<supply [^>]*/>", '<supply name="oil"/>', text).replace(fluid, "")
+    supply = f'<supply name="oil" tank_pressure="3e5" {attributes}>{fluid}{inside}</supply>'
+    return text.replace("<flexdyn>", "<flexdyn>" + supply, 1)

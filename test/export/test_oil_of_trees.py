@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 from exported import COMPILERS, compiled, fmu_name, run_example
-from oil_robots import HANGING, hanging
+from oil_robots import HANGING, hanging, stewart_on
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -43,6 +43,9 @@ VARIANTS = {
     "an accumulator that empties": hanging(
         in_supply=_PUMP.format("").replace("157", "20") + '<accumulator volume="2e-5" precharge="14e6"/>',
         second_mass=100.0,
+    ),
+    "a platform on a pump": stewart_on(
+        "", _PUMP.replace("constant_pressure", "load_sensing").format('margin="2e6" maximum_pressure="25e6"')
     ),
     "boom": "boom",
     "excavator": "excavator",

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from oil_robots import stewart_on
 
 import flexdyn_ros as fd
 from flexdyn_ros.description import read
@@ -23,20 +24,13 @@ KINDS = {
 }
 
 
-def on(attributes, inside=""):
-    """The platform on a supply of the robot."""
-    text = re.sub(r"<supply [^>]*/>", '<supply name="oil"/>', TEXT).replace(FLUID, "")
-    supply = f'<supply name="oil" tank_pressure="3e5" {attributes}>{FLUID}{inside}</supply>'
-    return text.replace("<flexdyn>", "<flexdyn>" + supply, 1)
-
-
 def pumped(kind, more=""):
     of_supply, of_pump, _ = KINDS[kind]
-    return fd.load(on(of_supply, PUMP.format(kind, of_pump) + more))
+    return fd.load(stewart_on(of_supply, PUMP.format(kind, of_pump) + more))
 
 
 def test_a_shared_supply_of_constant_pressure_gives_the_runs_of_the_platforms_own():
-    tree, alone = fd.load(on('pressure="160e5"')), fd.load(TEXT)
+    tree, alone = fd.load(stewart_on('pressure="160e5"')), fd.load(TEXT)
     assert (tree.kind, alone.kind) == ("tree", "platform")
     assert tree.hydraulics.model.supplies == ("oil",)
     how = {"control": ValveOpenings(OPENINGS), "dt": 1e-3, "method": "staggered"}
@@ -95,7 +89,7 @@ def test_what_is_not_the_legs_own_is_refused():
         ('<supply name="oil"/>', '<supply pressure="1e7"/>'): "'tank_pressure' of <supply> is missing",
         ('<supply name="oil"/>', '<supply pressure="1e7" tank_pressure="3e5"/>'): "<fluid> is missing",
     }
-    text = on('pressure="160e5"')
+    text = stewart_on('pressure="160e5"')
     for (old, new), said in cases.items():
         with pytest.raises(DescriptionError, match=said):
             fd.load(text.replace(old, new))
