@@ -49,6 +49,8 @@ class StaticShape:
         stiffness = np.array([[columns[j][i] for j in self.v] for i in self.v]).reshape(len(soft), len(soft))
         self._flexibility = np.linalg.inv(stiffness) if soft else stiffness
         self._last, self._space = q[self.q], ActuatorSpace(robot)
+        #: configuration that was asked for last, and what was found
+        self._asked, self._answer = np.full(robot.nq, np.nan), (q, self._rest)
 
     @property
     def is_rigid(self) -> bool:
@@ -66,6 +68,13 @@ class StaticShape:
         ConvergenceError
             Where there is no state of rest near the undeformed one, or loops do not close.
         """
+        # a target that stays is answered once
+        if not np.array_equal(q, self._asked):
+            self._answer, self._asked = self._at_rest(q), q.copy()
+        found, tau = self._answer
+        return found.copy(), tau.copy()
+
+    def _at_rest(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inverse_dynamics, rest = self.robot.inverse_dynamics, self._rest
         if self.is_rigid:
             q = self._space.closed(q)
