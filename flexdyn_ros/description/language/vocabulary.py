@@ -254,7 +254,7 @@ def _abouts(record: Any) -> Iterator[tuple[str, Attribute | Part]]:
     for f in fields(record):
         about = f.metadata.get(_DECLARED)
         if isinstance(about, Attribute):
-            yield f.name, replace(about, name=about.name or f.name)
+            yield f.name, about if about.name else replace(about, name=f.name)
         elif about is not None:
             yield f.name, about
 
