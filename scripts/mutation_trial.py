@@ -1,12 +1,15 @@
 """The trial that `scripts/mutate` makes: which mutants of the package its tests notice.
 
-A map says which tests run which line. Each mutant then meets the quickest tests of its line, in a child of
-this process, which has imported NumPy, SciPy, Numba and pytest, but nothing of the package.
+A map says which tests run the statement of which mutant: modules call a function there when the map is made.
+Each mutant then meets the quickest of these tests, in a child of this process, which has imported NumPy,
+SciPy, Numba and pytest, but nothing of the package.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import builtins
 import contextlib
 import hashlib
 import importlib.machinery
@@ -39,6 +42,7 @@ NOT_MUTATED = (f"{PACKAGE}/nodes/", f"{PACKAGE}/cli/ros/")
 ENOUGH = 0.95
 # s of processor time: a test and a file when mapped; tests that a mutant meets, at home and elsewhere; all
 A_TEST, A_FILE, HOME, ELSEWHERE, A_MUTANT = 1.5, 8, 15, 6, 60
+TOUCHED = "_a_statement_of_a_mutant_runs"
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0",
            "--import-mode=importlib", f"--rootdir={ROOT}",
            "-m", "not slow and not cold and not realtime and not ros"]  # fmt: skip
@@ -93,13 +97,42 @@ def _end(child: int) -> None:
         os.waitpid(child, 0)
 
 
-class Notes:
-    """Of a file of tests, for pytest: what each passed test took, and which context its lines stand in."""
+def marked(source: bytes, file: str, lines: set[int]) -> ast.Module:
+    """A module that calls TOUCHED before each statement that begins in one of `lines`.
 
-    def __init__(self, coverage):
-        self.coverage, self.seconds, self.fixtures = coverage, {}, {}
+    What stands outside of functions is touched by each call of a function of the module.
+    """
+    tree = ast.parse(source)
+    outside = set(lines)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        outside -= set(range(function.body[0].lineno, function.end_lineno + 1))
+
+    def mark(marks: Iterable[int], place: ast.stmt) -> list[ast.stmt]:
+        names = [ast.Constant(f"{file}:{line}") for line in sorted(marks)]
+        call = ast.Expr(ast.Call(ast.Name(TOUCHED, ast.Load()), names, []))
+        return [ast.fix_missing_locations(ast.copy_location(call, place))] if names else []
+
+    for node in list(ast.walk(tree)):
+        for name in ("body", "orelse", "finalbody"):
+            statements = getattr(node, name, None)
+            if isinstance(statements, list):
+                parts = [[*mark(lines & {part.lineno}, part), part] for part in statements]
+                setattr(node, name, list(itertools.chain.from_iterable(parts)))
+    for function in functions:
+        after = int(ast.get_docstring(function, clean=False) is not None)
+        function.body[after:after] = mark(outside, function.body[0])
+    return tree
+
+
+class Notes:
+    """Of a file of tests, for pytest: what each passed test took, and which statements it touched."""
+
+    def __init__(self):
+        self.seconds, self.fixtures, self.touched = {}, {}, defaultdict(set)
         self.context, self.began, self.passed = "", time.process_time(), set()
         self.test, self.failing = "", set()
+        setattr(builtins, TOUCHED, lambda *sites: self.touched[self.context].update(sites))
         sys.unraisablehook = self.unraisable
 
     def unraisable(self, error):
@@ -108,7 +141,6 @@ class Notes:
 
     def switch(self, context: str) -> str:
         before, self.context = self.context, context
-        self.coverage.switch_context(context)
         return before
 
     def pytest_runtest_protocol(self, item):
@@ -158,46 +190,36 @@ def _compile(kernels: bool) -> None:
     os.environ["NUMBA_DISABLE_JIT"] = str(int(not kernels))
 
 
-def lines_run(task: tuple[str, bool]) -> dict:
-    """Tests of a file that pass, their seconds, and of each module its text and the tests of each line."""
-    from coverage import Coverage
-
-    file, compiled = task
+def touched(task: tuple[str, bool, dict]) -> dict:
+    """Tests of a file that pass, their seconds, and for each statement of `sites` the tests that run it."""
+    file, compiled, sites = task
     _compile(compiled)
-    coverage = Coverage(data_file=None, config_file=False, source=[str(ROOT / PACKAGE)])
-    coverage.start()
-    notes = Notes(coverage)
+    for module, lines in sites.items():
+        source = marked((ROOT / module).read_bytes(), module, set(lines))
+        sys.meta_path.insert(0, Other(module, source))
+    notes = Notes()
     pytest.main([*OPTIONS, "-p", "no:unraisableexception", file], plugins=[notes])
-    coverage.stop()
     tests = [test for test in notes.seconds if test in notes.passed - notes.failing]
-    users = defaultdict(set)
+    users = defaultdict(list)
     for index, test in enumerate(tests):
-        for context in (test, *notes.fixtures[test]):
-            users[context].add(index)
-    data = coverage.get_data()
-    modules = {
-        os.path.relpath(module, ROOT): data.contexts_by_lineno(module) for module in data.measured_files()
-    }
-    return {
-        "tests": tests,
-        "seconds": [round(notes.seconds[test], 3) for test in tests],
-        "text": {module: _hash(ROOT / module) for module in modules},
-        "lines": {module: {line: sorted(set().union(*(users[context] for context in contexts)))
-                           for line, contexts in lines.items()} for module, lines in modules.items()},
-    }  # fmt: skip
+        contexts = (test, *notes.fixtures[test])
+        for site in set().union(*(notes.touched.get(context, ()) for context in contexts)):
+            users[site].append(index)
+    return {"tests": tests, "seconds": [round(notes.seconds[test], 3) for test in tests], "touched": users}
 
 
 def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:24]
 
 
-def mapped(files: list[str], compiled: bool, folder: Path, jobs: int) -> dict[str, dict]:
-    """Maps of files of tests, each made once for a text of the file."""
-    suffix = ".compiled.json" if compiled else ".json"
-    kept = {file: folder / f"{_hash(ROOT / file)}{suffix}" for file in files}
-    missing = [(file, compiled) for file, place in kept.items() if not place.exists()]
-    nothing = {"tests": [], "seconds": [], "text": {}, "lines": {}}
-    for count, ((file, _), result) in enumerate(in_children(missing, lines_run, 3 * A_FILE, jobs), 1):
+def mapped(files: list[str], compiled: bool, sites: dict, folder: Path, jobs: int) -> dict[str, dict]:
+    """Maps of files of tests, each made once for a text of the file and of the modules of `sites`."""
+    texts = "".join(_hash(ROOT / module) for module in sites)
+    asked = hashlib.sha256(f"{compiled}{sites}{texts}".encode()).hexdigest()[:24]
+    kept = {file: folder / f"{_hash(ROOT / file)}-{asked}.json" for file in files}
+    missing = [(file, compiled, sites) for file, place in kept.items() if not place.exists()]
+    nothing = {"tests": [], "seconds": [], "touched": {}}
+    for count, ((file, *_), result) in enumerate(in_children(missing, touched, 3 * A_FILE, jobs), 1):
         kept[file].write_text(json.dumps(result or nothing))
         print(f"map {count}/{len(missing)}: {file}: {len((result or nothing)['tests'])} tests", flush=True)
     return {file: json.loads(place.read_text()) for file, place in kept.items()}
@@ -212,17 +234,13 @@ def mirror(module: str) -> str:
 
 
 def chosen(mutant: Mutant, maps: dict[str, dict]) -> list[str]:
-    """Tests that run the line of a mutant, quickest first, each function once before any twice."""
+    """Tests that run the statement of a mutant, quickest first, each function once before any twice."""
     found: dict[bool, list] = {True: [], False: []}
-    home, text = mirror(mutant.file), _hash(ROOT / mutant.file)
+    home = mirror(mutant.file)
     for file, known in maps.items():
-        lines = known["lines"].get(mutant.file, {})
-        tests = lines.get(str(mutant.line), lines.get(str(mutant.first)))
-        if lines and (tests == [] or known["text"][mutant.file] != text):
-            # run at import, or lines have moved since the map was made
-            tests = sorted(set().union(*lines.values())) or range(len(known["tests"]))
+        tests = known["touched"].get(f"{mutant.file}:{mutant.first}", ())
         turns: Counter = Counter()
-        for index in sorted(tests or (), key=known["seconds"].__getitem__):
+        for index in sorted(tests, key=known["seconds"].__getitem__):
             name = known["tests"][index].partition("[")[0]
             found[file.startswith(home)].append((turns[name], known["seconds"][index], known["tests"][index]))
             turns[name] += 1
@@ -234,11 +252,12 @@ def chosen(mutant: Mutant, maps: dict[str, dict]) -> list[str]:
     return tests
 
 
-class Mutated(importlib.machinery.SourceFileLoader):
-    """Importer of one module with another text."""
+class Other(importlib.machinery.SourceFileLoader):
+    """Importer of one module of the package with another text."""
 
-    def __init__(self, name: str, path: str, source: bytes):
-        super().__init__(name, path)
+    def __init__(self, file: str, source: bytes | ast.Module):
+        name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        super().__init__(name, str(ROOT / file))
         self.source = source
 
     def get_code(self, fullname):
@@ -275,10 +294,8 @@ def met(task: tuple[Mutant, list[str], bool]) -> list:
     """Pytest's exit code and the tests that fail, with a mutant in place of its module."""
     mutant, tests, unchanged = task
     _compile(not interpreted(mutant.file))
-    path = ROOT / mutant.file
-    name = mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    original = path.read_bytes()
-    sys.meta_path.insert(0, Mutated(name, str(path), original if unchanged else mutant.source(original)))
+    original = (ROOT / mutant.file).read_bytes()
+    sys.meta_path.insert(0, Other(mutant.file, original if unchanged else mutant.source(original)))
     failures = Failures()
     code = pytest.main([*OPTIONS, "-p", "no:unraisableexception", "-x", *tests], plugins=[failures])
     return [int(code) or int(bool(failures.failed)), failures.failed]
@@ -364,14 +381,17 @@ def main() -> int:
     files = [file for file in files if file.startswith(tuple(options.tests))]
     mutants = [mutant for kernels in (True, False)
                for mutant in drawn(options.seed, options.count, options.only, kernels)]  # fmt: skip
-    compiled = {not interpreted(mutant.file) for mutant in mutants}
-    maps = {kind: mapped(files, kind, kept, options.jobs) for kind in compiled}
+    sites: dict[bool, dict] = {}
+    for mutant in sorted(mutants):
+        lines = sites.setdefault(not interpreted(mutant.file), {}).setdefault(mutant.file, [])
+        lines.extend({mutant.first} - set(lines))
+    maps = {kind: mapped(files, kind, sites[kind], kept, options.jobs) for kind in sites}
     tasks = [
         (mutant, chosen(mutant, maps[not interpreted(mutant.file)]), options.unchanged) for mutant in mutants
     ]
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         # what is compiled from a mutant is kept for nobody
-        if True in compiled and (cache / "kernels").exists():
+        if True in sites and (cache / "kernels").exists():
             shutil.copytree(cache / "kernels", f"{folder}/flexdyn_ros/kernels", copy_function=os.link)
         os.environ["XDG_CACHE_HOME"] = folder
         return not report(tasks, options.jobs)

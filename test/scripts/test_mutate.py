@@ -84,7 +84,6 @@ def test_bytes_before_a_mistake_are_counted_and_not_letters():
 
 
 def test_a_toy_package_is_tried_by_some_tests(tmp_path):
-    pytest.importorskip("coverage")
     for name, text in {
         "toy/__init__.py": "",
         "toy/numbers.py": TOY.decode(),
