@@ -31,6 +31,8 @@ ROBOTS = (
     ("stewart_1t", True),
 )
 FLAGS = ("-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+#: quick: the compiler takes most of the time
+QUICK = ("-O0",)
 STEPS = 20_000
 
 #: steps of cylinders have a varying number of sub-steps: each of them is measured
@@ -76,20 +78,21 @@ int main()
 """
 
 
-def seconds_of_a_step(name: str, cylinders: bool, folder: Path, turns: int) -> tuple[float, ...]:
+def seconds_of_a_step(name: str, cylinders: bool, folder: Path, quick: bool) -> tuple[float, ...]:
     """Mean of a step, with cylinders its median and 99.9th percentile; medians of several runs [s]."""
+    flags, steps, turns = (QUICK, 500, 1) if quick else (FLAGS, STEPS, 5)
     robot = flexdyn_ros.load(name)
     with warnings.catch_warnings():
         # oil is left out where that is asked for
         warnings.simplefilter("ignore", FlexdynWarning)
         export.ros2_control(robot, folder, cylinders=cylinders)
     package = next(folder.glob("*_hardware.xml")).stem
-    (folder / "loop.cpp").write_text(LOOP.format(package=package, steps=STEPS))
+    (folder / "loop.cpp").write_text(LOOP.format(package=package, steps=steps))
     source, made = next((folder / "src").glob("*.c")), folder / "loop"
-    subprocess.run(["gcc", "-std=c99", *FLAGS, "-c", source, "-o", folder / "robot.o"], check=True)
+    subprocess.run(["gcc", "-std=c99", *flags, "-c", source, "-o", folder / "robot.o"], check=True)
     parts = [folder / "loop.cpp", folder / "src/core.cpp", folder / "src/model.cpp", folder / "robot.o"]
     include = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
-    subprocess.run(["g++", "-std=c++17", *FLAGS, *include, *parts, "-lm", "-o", made], check=True)
+    subprocess.run(["g++", "-std=c++17", *flags, *include, *parts, "-lm", "-o", made], check=True)
     runs = [subprocess.run([made], capture_output=True, text=True, check=True) for _ in range(turns)]
     rows = zip(*(map(float, run.stdout.split()) for run in runs), strict=True)
     return tuple(statistics.median(row) for row in rows)
@@ -101,7 +104,7 @@ def main() -> None:
     # quick: an arm, legs beside joints, a boom by its valves
     for name, cylinders in ROBOTS[::3] if quick else ROBOTS:
         with tempfile.TemporaryDirectory() as folder:
-            taken, *most = seconds_of_a_step(name, cylinders, Path(folder), 1 if quick else 5)
+            taken, *most = seconds_of_a_step(name, cylinders, Path(folder), quick)
             within = f", 99.9 % within {1e6 * most[0]:.1f} us" if most else ""
             print(f"{name}{' by its valves' if cylinders else ''}: {1e6 * taken:.1f} us a step{within}")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from exported import QUICKEST
 
 from flexdyn_ros import export
 
@@ -126,39 +127,45 @@ def write_headers(folder: Path, *, with_params: bool) -> Path:
     return folder
 
 
-UNCHECKED = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+#: warnings are errors; the optimizer finds some of them
+OPTIMIZED = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+#: not optimized: in half the time, with sanitizers in a third
+UNCHECKED = [flag for flag in OPTIMIZED if flag != "-O1"]
 STRICT = [*UNCHECKED, "-fsanitize=address,undefined", "-fno-sanitize-recover"]
 
-#: reads lines: start X..., mode JOINT KIND, command JOINT KIND X, advance SECONDS, repeat N SECONDS, state
+#: reads lines: start X..., mode JOINT KIND, command JOINT KIND X, repeat N SECONDS, state
 DRIVER = """
 #include <cstdio>
 #include <cstdlib>
-#include <iostream>
-#include <sstream>
+#include <cstring>
 #include "@PACKAGE@/core.hpp"
 using namespace @PACKAGE@;
+static const char * word() { return std::strtok(nullptr, " \\n"); }
+static bool is(const char * one, const char * other) { return std::strcmp(one, other) == 0; }
 int main()
 {
   Core core;
-  std::string line, word;
-  while (std::getline(std::cin, line)) {
-    std::istringstream words(line);
-    words >> word;
-    if (word == "start") {
+  static char line[10000];
+  while (std::fgets(line, sizeof line, stdin)) {
+    const char * verb = std::strtok(line, " \\n");
+    if (is(verb, "start")) {
       std::array<double, model::joints> at{};
-      for (auto & x : at) { words >> word; x = std::strtod(word.c_str(), nullptr); }
+      for (auto & x : at) { x = std::strtod(word(), nullptr); }
       if (!core.start(at.data())) { std::printf("failed: %s\\n", core.message()); }
-    } else if (word == "mode") {
-      int j = 0; words >> j >> word;
-      core.set_mode(j, word == "position" ? Mode::position : word == "velocity" ? Mode::velocity
-                       : word == "effort" ? Mode::effort : word == "valve" ? Mode::valve : Mode::hold);
-    } else if (word == "command") {
-      int j = 0; std::string kind; words >> j >> kind >> word;
-      auto & to = kind == "position" ? core.command_position : kind == "velocity" ? core.command_velocity
-                  : kind == "valve" ? core.command_valve : core.command_effort;
-      to[j] = std::strtod(word.c_str(), nullptr);
-    } else if (word == "repeat") {
-      long n = 0; double h = 0.0; words >> n >> h;
+    } else if (is(verb, "mode")) {
+      const int j = std::atoi(word());
+      const char * kind = word();
+      core.set_mode(j, is(kind, "position") ? Mode::position : is(kind, "velocity") ? Mode::velocity
+                       : is(kind, "effort") ? Mode::effort : is(kind, "valve") ? Mode::valve : Mode::hold);
+    } else if (is(verb, "command")) {
+      const int j = std::atoi(word());
+      const char * kind = word();
+      auto & to = is(kind, "position") ? core.command_position : is(kind, "velocity") ? core.command_velocity
+                  : is(kind, "valve") ? core.command_valve : core.command_effort;
+      to[j] = std::strtod(word(), nullptr);
+    } else if (is(verb, "repeat")) {
+      const long n = std::atol(word());
+      const double h = std::strtod(word(), nullptr);
       for (long i = 0; i < n; ++i) {
         if (!core.advance(h)) { std::printf("failed: %s\\n", core.message()); break; }
       }
@@ -189,30 +196,47 @@ class State(NamedTuple):
 
 
 class Core:
-    """The core of a generated package as a program, with sanitizers unless they are not wanted."""
+    """The core of a generated package as a program, and its hardware interface, compiled by flags of g++."""
 
     def __init__(
-        self, robot, folder: Path, dt: float = 1e-3, *, cylinders: bool = False, sanitized: bool = True
+        self, robot, folder: Path, dt: float = 1e-3, *, cylinders: bool = False, flags: list[str] = STRICT
     ) -> None:
-        self.robot, self.folder, self.sanitized = robot, folder, sanitized
+        self.robot, self.folder, self.flags = robot, folder, flags
         self.files = export.ros2_control(robot, folder, dt=dt, cylinders=cylinders)
         self.package = next(folder.glob("*_hardware.xml")).stem
-        c = next((folder / "src").glob("*.c"))
-        # not optimized: in half the time
-        build = ["gcc", "-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-c", str(c)]
-        subprocess.run([*build, "-o", str(folder / "robot.o")], check=True)
 
     @cached_property
-    def program(self) -> str:
+    def objects(self) -> list[Path]:
+        """The robot and its core, compiled when they are asked for."""
+        (c,) = (self.folder / "src").glob("*.c")
+        # by the compiler that does not optimize in half the time, where it is installed
+        build = [QUICKEST, "-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-c", c]
+        subprocess.run([*build, "-o", self.folder / "robot.o"], check=True)
+        return [*(self._compiled(f"src/{name}.cpp") for name in ("core", "model")), self.folder / "robot.o"]
+
+    @cached_property
+    def program(self) -> Path:
         """Path of the program that reads DRIVER's lines, compiled when it is asked for."""
-        driver, folder = self.folder / "driver.cpp", self.folder
-        driver.write_text(DRIVER.replace("@PACKAGE@", self.package))
-        sources = [str(folder / "src" / name) for name in ("core.cpp", "model.cpp")]
-        inputs = [str(driver), *sources, str(folder / "robot.o")]
-        include = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
-        flags, program = STRICT if self.sanitized else UNCHECKED, str(folder / "driver")
-        subprocess.run(["g++", *flags, *include, *inputs, "-lm", "-o", program], check=True)
-        return program
+        (self.folder / "driver.cpp").write_text(DRIVER.replace("@PACKAGE@", self.package))
+        return self._linked("driver", [self._compiled("driver.cpp")])
+
+    def hardware(self, main: str, headers: Path, *more: str) -> Path:
+        """Path of a program of a text and the hardware interface, with more flags for the linker."""
+        (self.folder / "main.cpp").write_text(main)
+        parts = [self._compiled(name, headers) for name in ("main.cpp", "src/system.cpp")]
+        return self._linked("hardware", parts, *more)
+
+    def _compiled(self, source: str, *include: Path) -> Path:
+        at = self.folder / source
+        folders = [f"-I{folder}" for folder in (self.folder / "include", self.folder / "src", *include)]
+        subprocess.run(["g++", *self.flags, *folders, "-c", at, "-o", at.with_suffix(".o")], check=True)
+        return at.with_suffix(".o")
+
+    def _linked(self, name: str, parts: list[Path], *more: str) -> Path:
+        made = self.folder / name
+        command = ["g++", *self.flags, *more, *parts, *self.objects, "-lm", "-o", made]
+        subprocess.run(command, check=True)
+        return made
 
     @property
     def components(self) -> list[str]:

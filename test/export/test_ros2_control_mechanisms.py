@@ -10,7 +10,7 @@ import yaml
 from lxml import etree
 from machines import BEAM, FLOATING, four_bar_urdf
 from mixtures import random_closed_mixture, random_mixture
-from ros2_control_headers import STRICT, Core, write_headers
+from ros2_control_headers import STRICT, UNCHECKED, Core, write_headers
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -59,7 +59,8 @@ def cores(tmp_path_factory):
     def core(name: str) -> Core:
         if name not in made:
             robot = flexdyn_ros.load(TEXTS.get(name, name))
-            made[name] = Core(robot, tmp_path_factory.mktemp(name), sanitized=name in SANITIZED)
+            flags = STRICT if name in SANITIZED else UNCHECKED
+            made[name] = Core(robot, tmp_path_factory.mktemp(name), flags=flags)
         return made[name]
 
     return core
@@ -271,12 +272,7 @@ def test_joints_that_cylinders_move_tell_where_they_are(cores, tmp_path):
     listed = yaml.safe_load((core.folder / "config" / "controllers.yaml").read_text())
     assert listed["joint_state_broadcaster"]["ros__parameters"] == {"use_urdf_to_filter": False}
     headers = write_headers(tmp_path / "headers", with_params=False)
-    main, program = tmp_path / "main.cpp", str(tmp_path / "hardware")
-    main.write_text(FOLLOWING)
-    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
-    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
-    inputs = [str(main), *sources, str(core.folder / "robot.o")]
-    subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", program], check=True)
+    program = core.hardware(FOLLOWING, headers)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
     moved, refused = done.stdout.splitlines()
@@ -347,12 +343,7 @@ int main()
 def test_the_hardware_interface_moves_legs_beside_joints_and_refuses_by_name(cores, tmp_path):
     core = cores("hexapod_arm")
     headers = write_headers(tmp_path / "headers", with_params=False)
-    main, program = tmp_path / "main.cpp", str(tmp_path / "hardware")
-    main.write_text(HARDWARE.replace("@POSE@", core.robot.q_names[2]))
-    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
-    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
-    inputs = [str(main), *sources, str(core.folder / "robot.o")]
-    subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", program], check=True)
+    program = core.hardware(HARDWARE.replace("@POSE@", core.robot.q_names[2]), headers)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
     placed, moved, *refused = done.stdout.splitlines()[0:1] + [

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from lxml import etree
 from oil_robots import HANGING, hanging
-from ros2_control_headers import STRICT, Core, write_headers
+from ros2_control_headers import Core, write_headers
 
 import flexdyn_ros
 from flexdyn_ros.export.tracing.hydraulics import Oil
@@ -279,12 +279,8 @@ int main()
 def test_the_hardware_interface_opens_valves_and_tells_pressures(cores, tmp_path):
     core = cores("stewart_1t")
     headers = write_headers(tmp_path / "headers", with_params=True)
-    main, program = tmp_path / "main.cpp", str(tmp_path / "hardware")
-    main.write_text(HARDWARE.replace("on_init(info)", "on_init(HardwareComponentInterfaceParams{info})"))
-    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
-    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
-    inputs = [str(main), *sources, str(core.folder / "robot.o")]
-    subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", program], check=True)
+    text = HARDWARE.replace("on_init(info)", "on_init(HardwareComponentInterfaceParams{info})")
+    program = core.hardware(text, headers)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
     names, opened, shut, *refused = done.stdout.splitlines()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lxml import etree
 from platforms import random_platform
-from ros2_control_headers import STRICT, Core, write_headers
+from ros2_control_headers import Core, write_headers
 
 import flexdyn_ros
 from flexdyn_ros.simulation.steps.stepper import Stepper
@@ -20,10 +20,11 @@ def core(tmp_path_factory):
     return Core(flexdyn_ros.load("stewart_electric"), tmp_path_factory.mktemp("platform"))
 
 
-def any_platform(tmp_path):
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory):
     """Legs of any directions, on a base and a platform of any axes."""
     text, _ = random_platform(3)
-    return Core(flexdyn_ros.load(text), tmp_path / "any")
+    return Core(flexdyn_ros.load(text), tmp_path_factory.mktemp("turned"))
 
 
 def sliders(robot, q, v):
@@ -44,9 +45,9 @@ def test_joints_are_sliders_of_the_description_within_their_strokes(core):
         assert f"| `{name}` | m | {lower:g} to {upper:g} |" in text
 
 
-@pytest.mark.parametrize("name", ["shipped", "any"])
-def test_forces_move_the_core_as_simulate_moves_the_platform(core, name, tmp_path):
-    core = core if name == "shipped" else any_platform(tmp_path)
+@pytest.mark.parametrize("name", ["shipped", "turned"])
+def test_forces_move_the_core_as_simulate_moves_the_platform(core, turned, name):
+    core = core if name == "shipped" else turned
     robot = core.robot
     hold = robot.inverse_dynamics(robot.neutral(), np.zeros(6), np.zeros(6))
     tau = hold + 0.1 * (np.abs(hold).max() + 200.0) * np.array([1.0, -0.5, 0.3, -1.0, 0.6, 0.2])
@@ -90,9 +91,8 @@ def test_it_holds_reaches_positions_follows_speeds_and_stops_at_its_strokes(core
     assert (ends < np.array(tops) + 0.02).all()
 
 
-def test_legs_of_any_directions_are_held_and_reach_their_positions(tmp_path):
-    core = any_platform(tmp_path)
-    robot = core.robot
+def test_legs_of_any_directions_are_held_and_reach_their_positions(turned):
+    core, robot = turned, turned.robot
     start, _ = sliders(robot, robot.neutral(), np.zeros(6))
     targets = start + 0.01 * np.array([1.0, 0.6, -0.4, 0.2, -0.8, 0.5])
     move = [f"mode {j} position" for j in range(6)]
@@ -146,14 +146,9 @@ int main()
 
 def test_the_hardware_interface_moves_and_places_legs_and_refuses_those_beyond_their_strokes(core, tmp_path):
     headers = write_headers(tmp_path / "headers", with_params=False)
-    main, program = tmp_path / "main.cpp", str(tmp_path / "hardware")
     start, _ = sliders(core.robot, core.robot.neutral(), np.zeros(6))
     place = start[3] + 0.02
-    main.write_text(HARDWARE.replace("@PLACE@", f"{place:.9f}"))
-    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
-    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
-    inputs = [str(main), *sources, str(core.folder / "robot.o")]
-    subprocess.run(["g++", *STRICT, *include, *inputs, "-lm", "-o", program], check=True)
+    program = core.hardware(HARDWARE.replace("@PLACE@", f"{place:.9f}"), headers)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
     moved, placed, refused = done.stdout.splitlines()

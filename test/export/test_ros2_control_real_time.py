@@ -99,7 +99,9 @@ int main()
 def test_read_and_write_allocate_lock_and_log_nothing_and_an_error_has_its_sentence(
     name, cylinders, command, tmp_path
 ):
-    core = Core(flexdyn_ros.load(name), tmp_path / name, cylinders=cylinders)
+    # no call is optimised away
+    flags = ["-std=c++17", "-O0"]
+    core = Core(flexdyn_ros.load(name), tmp_path / name, cylinders=cylinders, flags=flags)
     headers = write_headers(tmp_path / "headers", with_params=False)
     oil = core.robot.hydraulics.names if cylinders else ()
     joints = [f'"{one}"' for one in core.components if one not in oil]
@@ -108,15 +110,8 @@ def test_read_and_write_allocate_lock_and_log_nothing_and_an_error_has_its_sente
     text = text.replace("@COMMAND@", command).replace("@FIRST@", command.partition("/")[0])
     free = [one for one in core.robot.q_names if one not in core.components]
     text = text.replace("@MODE@", free[-1])
-    main = tmp_path / "main.cpp"
-    main.write_text(text)
-    include = [f"-I{core.folder / 'include'}", f"-I{core.folder / 'src'}", f"-I{headers}"]
-    sources = [str(core.folder / "src" / name) for name in ("system.cpp", "core.cpp", "model.cpp")]
     wrap = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "pthread_mutex_lock")]
-    program = str(tmp_path / "real_time")
-    # -O0: no call is optimised away
-    inputs = [str(main), *sources, str(core.folder / "robot.o")]
-    subprocess.run(["g++", "-std=c++17", "-O0", *wrap, *include, *inputs, "-lm", "-o", program], check=True)
+    program = core.hardware(text, headers, *wrap)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-1000:])
     counted, calls, log, again = done.stdout.splitlines()
