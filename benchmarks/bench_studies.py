@@ -122,13 +122,15 @@ def main() -> None:
     for robot, (changed, loaded) in changed_masses(options.quick).items():
         masses.add_row(robot, f"{1e3 * changed:.2f}", f"{1e3 * loaded:.1f}", f"{loaded / changed:.1f}")
     Console().print(masses)
-    table = Table(title=f"studies on {options.workers} workers")
+    # quick: each takes a second to start
+    workers = 1 if options.quick else options.workers
+    table = Table(title=f"studies on {workers} worker{'s' * (workers > 1)}")
     for heading in ("study", "\\[s]", "ms a point", "busy"):
         table.add_column(heading, justify="left" if heading == "study" else "right")
-    with local_cluster(options.workers, False) as client, tempfile.TemporaryDirectory() as folder:
+    with local_cluster(workers, False) as client, tempfile.TemporaryDirectory() as folder:
         for name, study in studies(options.quick).items():
             count, seconds = timed(study, client, os.path.join(folder, study["study"]))
-            share = count * POINT / options.workers / seconds
+            share = count * POINT / workers / seconds
             busy = f"{share:.0%}" if study["study"] == "computing" else ""
             table.add_row(name, f"{seconds:.1f}", f"{1e3 * seconds / count:.2f}", busy)
     Console().print(table)

@@ -2,11 +2,10 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import Server
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 #: what programs share; every other file is a program
@@ -20,21 +19,25 @@ PEERS = ("pinocchio", "mujoco", "exudyn", "soromox", "jax")
 #: starts six nodes, which takes a busy machine a minute
 MANY_NODES = {"bench_hour.py"}
 #: of those that have peers, what takes some seconds
-LONGER = {"bench_mobile.py", "bench_flexible.py", "bench_continuum.py"}
+LONGER = {"bench_loops.py", "bench_mobile.py", "bench_flexible.py", "bench_continuum.py"}
 
 
 def needs_ros(name):
     return re.search(r"\brclpy\b|flexdyn_ros\.nodes", SOURCES[name]) is not None
 
 
-def run(name, *arguments, path=()):
-    """The finished program, which is given up after ten minutes."""
-    search = os.pathsep.join([*map(str, path), str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, str(FOLDER / name), *arguments],
-        capture_output=True, text=True, timeout=590, check=False, cwd=FOLDER.parent,
-        env=os.environ | {"PYTHONPATH": search, "COLUMNS": "200"},
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def run():
+    """Programs with arguments, and folders that come first where modules are looked for."""
+    with Server() as server:
+
+        def run(name, *arguments, path=()):
+            search = os.pathsep.join([*map(str, path), str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])
+            return server.run(
+                FOLDER / name, *arguments, folder=FOLDER.parent, timeout=590, PYTHONPATH=search, COLUMNS="200"
+            )
+
+        yield run
 
 
 def figures(done):
@@ -56,7 +59,7 @@ def said_to_be_missing(done):
         for n in PROGRAMS
     ],
 )
-def test_the_program_runs_to_its_end(name):
+def test_the_program_runs_to_its_end(name, run):
     done = run(name, "--quick")
     found = figures(done)
     if not found and said_to_be_missing(done):
@@ -73,7 +76,7 @@ def test_the_program_runs_to_its_end(name):
         if n != "bench_viewer.py"  # its peer is the browser
     ],
 )
-def test_a_peer_that_is_not_installed_is_left_out_and_named(name, tmp_path):
+def test_a_peer_that_is_not_installed_is_left_out_and_named(name, run, tmp_path):
     for peer in PEERS:
         (tmp_path / f"{peer}.py").write_text(f"raise ImportError('no {peer}')\n")
     done = run(name, "--quick", path=[tmp_path])
@@ -91,7 +94,7 @@ def test_all_programs_take_the_same_option_and_tell_what_they_do():
     assert not [name for name in PROGRAMS if f"benchmarks/{name}" not in readme]
 
 
-def test_help_is_the_text_at_the_head_of_the_file():
+def test_help_is_the_text_at_the_head_of_the_file(run):
     done = run("bench_startup.py", "--help")
     assert done.returncode == 0
     assert "--quick" in done.stdout

@@ -1,27 +1,22 @@
 """Every example runs, prints and leaves its picture."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import Server
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("[0-9][0-9]_*.py"))
 
 
-def run(arguments, timeout=550, **options):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        **options,
-    )
+@pytest.fixture(scope="module")
+def run():
+    """Programs of the folder with arguments, in the folder of the repository."""
+    pytest.importorskip("matplotlib")
+    with Server() as server:
+        yield lambda name, *arguments: server.run(
+            ROOT / "examples" / name, *arguments, folder=ROOT, PYTHONPATH=str(ROOT), MPLBACKEND="Agg"
+        )
 
 
 def test_the_page_lists_every_example():
@@ -30,27 +25,27 @@ def test_the_page_lists_every_example():
     assert [name for name in EXAMPLES if name not in page] == []
 
 
-def test_the_study_of_canadarm2_draws_one_figure_by_one_command_with_its_numbers(tmp_path):
-    study = "examples/04_canadarm2_free_fall.py"
-    told = run([study, "--help"], timeout=60)
+def test_the_study_of_canadarm2_draws_one_figure_by_one_command_with_its_numbers(run, tmp_path):
+    study = "04_canadarm2_free_fall.py"
+    told = run(study, "--help")
     assert told.returncode == 0, told.stderr
     assert "formulations" in told.stdout
     # nothing was simulated
     assert "rad/s" not in told.stdout
-    done = run([study, "8", "--format", "svg", "--folder", str(tmp_path / "out")])
+    done = run(study, "8", "--format", "svg", "--folder", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["figure_08.csv", "figure_08.svg"]
     lines = (tmp_path / "out" / "figure_08.csv").read_text().splitlines()
     assert lines[0] == "time [s],z [m/s],y [m/s]"
     assert float(lines[-1].split(",")[0]) == pytest.approx(3.0)
-    assert run([study, "11"], timeout=60).returncode == 2
+    assert run(study, "11").returncode == 2
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_runs_and_draws(name):
+def test_the_example_runs_and_draws(name, run):
     picture = ROOT / "out" / "examples" / (Path(name).stem + ".png")
     picture.unlink(missing_ok=True)
-    done = run([f"examples/{name}"])
+    done = run(name)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert picture.stat().st_size > 10_000

@@ -1,14 +1,13 @@
 """The notebooks run without a warning and draw, each in a process of its own, as in a notebook's kernel;
 scripts/docs runs them again for the pages."""
 
-import os
 import re
-import subprocess
 import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from programs import Server
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.md"))
@@ -19,18 +18,16 @@ def test_there_is_one_for_each_family():
     assert {path.stem for path in NOTEBOOKS} >= FAMILIES
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_notebook_runs_without_a_warning_and_draws(notebook, tmp_path):
+@pytest.fixture(scope="module")
+def server():
     pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, __file__, notebook],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        timeout=550,
-        check=False,
-    )
+    with Server() as server:
+        yield server
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_runs_without_a_warning_and_draws(notebook, server, tmp_path):
+    done = server.run(Path(__file__), str(notebook), folder=tmp_path, PYTHONPATH=str(ROOT), MPLBACKEND="Agg")
     assert done.returncode == 0, done.stderr
 
 
