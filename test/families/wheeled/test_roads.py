@@ -65,6 +65,10 @@ def test_table_goes_through_its_points_and_on_level_beyond_them():
     packed = PackedRoad(ROADS[5])
     for X, z in ROADS[5].points:
         assert road_at(packed.address, X)[0] == pytest.approx(z, abs=1e-15)
+        # each piece ends where the next one begins, as steep
+        before, behind = (road_at(packed.address, X + step) for step in (-1e-9, 1e-9))
+        assert before[0] == pytest.approx(z, abs=1e-8)
+        assert before[1] == pytest.approx(behind[1], abs=1e-7)
     assert road_at(packed.address, 9.0) == (0.08, 0.0, 0.0)
     assert road_at(packed.address, -9.0) == (0.0, 0.0, 0.0)
 
