@@ -2,6 +2,7 @@
 again).
 """
 
+import os
 from functools import cache
 
 import models
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 import flexdyn_ros
 
 settings.register_profile("flexdyn", deadline=None, max_examples=40, print_blob=True)
-settings.load_profile("flexdyn")
+# kernels that are functions of Python are slow: a few robots, the same each time
+settings.register_profile("interpreted", deadline=None, max_examples=4, derandomize=True)
+settings.load_profile("interpreted" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "flexdyn")
 
 seeds = st.integers(0, 10_000)
 

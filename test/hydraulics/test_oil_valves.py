@@ -48,6 +48,34 @@ def test_flow_of_a_compensated_edge_does_not_depend_on_the_load():
     assert low == pytest.approx(0.5 * K * np.sqrt(5e5), rel=1e-3)
 
 
+VALVES = {
+    "plain": {},
+    "compensated": {"compensation": 15e5},
+    "cushioned": {"cushion_length": 0.05, "cushion_minimum": 0.2},
+    "held": {"counterbalance_bore": 0.3 * K, "counterbalance_rod": 0.5 * K, "cracking_bore": 90e5,
+             "cracking_rod": 60e5, "pilot_bore": 4.0, "pilot_rod": 0.5, "range_bore": 200e5,
+             "range_rod": 300e5},
+    "leaking": {"leak_internal": 1e-12, "leak_bore": 2e-12, "leak_rod": 3e-12},
+    "checked": {"makeup": 1e-7, "relief_pressure": 120e5, "relief": 2e-12},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("valve", VALVES.values(), ids=VALVES)
+def test_slopes_of_what_enters_the_chambers_are_its_derivatives(valve):
+    P, rng = Circuit([{"null_opening": 0.1, "transition": 5e5} | valve]).P, np.random.default_rng(3)
+    for _ in range(20):
+        x, y, at_pressures = rng.uniform(-1, 1), rng.uniform(0, 0.4), rng.uniform([100e5, 1e5, 1e5], 200e5)
+
+        def found(move, x=x, y=y, at_pressures=at_pressures):
+            ps, p1, p2 = at_pressures + move
+            return np.array(rates_of(P, ps, x, y, p1, p2)[0])
+
+        slopes = [(found(10.0 * e) - found(-10.0 * e))[[0, 1, 8]] / 20.0 for e in np.eye(3)]
+        (_, _, f11, f12, f21, f22, f1s, f2s, _, d1, d2, ds) = found(0.0)
+        expected = np.array([[f1s, f2s, ds], [f11, f21, d1], [f12, f22, d2]])
+        np.testing.assert_allclose(slopes, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
 def test_a_pump_senses_the_chamber_that_fills_and_tank_pressure_of_a_shut_spool():
     c = Circuit([{"overlap": 0.05}], [SENSING])
     for x, expected in ((0.3, 80e5), (-0.3, 20e5), (0.0, 3e5), (1e-9, 3e5), (0.04, 3e5)):

@@ -187,13 +187,16 @@ def test_bias_is_the_sum_of_its_terms(two):
     assert relative(sum(two.bias_terms(q, v)), two.bias_forces(q, v)) < 1e-14
 
 
-def test_power_balance(two):
+@pytest.mark.parametrize("mass_model", ["consistent", "lumped", "lumped2"])
+def test_power_balance(two, mass_model):
     # d(T + U)/dt = tau.v - v.D v, by differences along the motion
-    q, v, tau = random_states(6, 20, 7)
-    a, h = two.forward_dynamics(q, v, tau), 1e-6
-    ahead = two.energy(q + h * v + 0.5 * h * h * a, v + h * a).total
-    behind = two.energy(q - h * v + 0.5 * h * h * a, v - h * a).total
-    loss = np.einsum("ni,ni->n", v, two.bias_terms(q, v).damping)
+    options = {"formulation.mass_model": mass_model}
+    robot = two if mass_model == "consistent" else flexdyn_ros.load("soft_arm", options=options)
+    q, v, tau = random_states(robot.nq, 20, 7)
+    a, h = robot.forward_dynamics(q, v, tau), 1e-6
+    ahead = robot.energy(q + h * v + 0.5 * h * h * a, v + h * a).total
+    behind = robot.energy(q - h * v + 0.5 * h * h * a, v - h * a).total
+    loss = np.einsum("ni,ni->n", v, robot.bias_terms(q, v).damping)
     power = np.einsum("ni,ni->n", tau, v) - loss
     assert np.abs((ahead - behind) / (2 * h) - power).max() < 1e-6 * np.abs(power).max()
 

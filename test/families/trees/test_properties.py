@@ -6,7 +6,7 @@ the difference quotient (1e-7 or so) where derivatives are taken by differences.
 
 import numpy as np
 from hypothesis import given
-from models import assert_near, random_state
+from models import KINDS, assert_near, random_state
 from strategies import states, trees
 
 import flexdyn_ros
@@ -14,7 +14,7 @@ import flexdyn_ros
 SMALL = 1e-6
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_mass_matrix_is_symmetric_and_positive_definite(robot, rng):
     M = robot.mass_matrix(robot.random(rng))
     assert np.array_equal(M, M.T)
@@ -22,7 +22,7 @@ def test_mass_matrix_is_symmetric_and_positive_definite(robot, rng):
     assert np.linalg.eigvalsh(M * np.outer(scaling, scaling))[0] > 0.0
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_columns_of_the_mass_matrix_are_inverse_dynamics(robot, rng):
     q, v, _ = random_state(robot, rng)
     still = robot.inverse_dynamics(q, v, np.zeros(robot.nv))
@@ -32,7 +32,7 @@ def test_columns_of_the_mass_matrix_are_inverse_dynamics(robot, rng):
     assert np.abs(columns - M).max() <= 1e-12 * (np.abs(M).max() + np.abs(still).max())
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_inverse_dynamics_undoes_forward_dynamics(robot, rng):
     q, v, tau = random_state(robot, rng)
     a = robot.forward_dynamics(q, v, tau)
@@ -42,7 +42,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(robot, rng):
     assert np.abs(robot.inverse_dynamics(q, v, a) - tau).max() <= 1e-11 * scale
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_power_of_the_efforts_is_the_rate_of_energy_and_loss(robot, rng):
     q, v, a = random_state(robot, rng)
     tau = robot.inverse_dynamics(q, v, a)
@@ -55,20 +55,20 @@ def test_power_of_the_efforts_is_the_rate_of_energy_and_loss(robot, rng):
     assert abs(rate - (tau @ v - loss)) <= 1e-6 * (np.abs(tau * v).sum() + abs(total(0.0)))
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_kinetic_energy_is_half_v_M_v(robot, rng):
     q, v, _ = random_state(robot, rng)
     assert_near(robot.energy(q, v).kinetic, 0.5 * v @ robot.mass_matrix(q) @ v, 1e-12)
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_damping_and_friction_never_add_energy(robot, rng):
     q, v, _ = random_state(robot, rng)
     damping = robot.bias_terms(q, v).damping
     assert (damping * v >= 0.0).all()
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_bias_terms_sum_to_the_bias(robot, rng):
     q, v, _ = random_state(robot, rng)
     terms = robot.bias_terms(q, v)
@@ -81,7 +81,7 @@ def test_bias_terms_sum_to_the_bias(robot, rng):
     assert_near(rest.gravity, terms.gravity, 1e-13)
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_gravity_and_springs_are_the_gradient_of_the_potential(robot, rng):
     q, _, _ = random_state(robot, rng)
     zero = np.zeros(robot.nv)
@@ -164,7 +164,7 @@ def _matrix(quaternion):
     return np.array(axes).T
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_integrate_and_difference_are_inverse(robot, rng):
     q, v, _ = random_state(robot, rng)
     there = robot.integrate(q, v, 0.5)
@@ -188,7 +188,7 @@ def _sign(robot, q, v):
     return sign
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_prescribed_accelerations_are_kept_and_their_efforts_found(robot, rng):
     q, v, tau = random_state(robot, rng)
     chosen = rng.random(robot.nv) < 0.5
@@ -205,7 +205,7 @@ def test_prescribed_accelerations_are_kept_and_their_efforts_found(robot, rng):
     assert np.abs((found - tau)[~chosen]).max(initial=0.0) <= 1e-11 * scale
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_free_unactuated_coordinates_take_no_effort(robot, rng):
     q, v, a = random_state(robot, rng)
     actuated = np.array([c.actuated for c in robot.coordinates])
@@ -220,7 +220,7 @@ def test_free_unactuated_coordinates_take_no_effort(robot, rng):
     assert np.abs(agree).max() <= 1e-11 * np.linalg.cond(M) ** 0.5 * (scale + np.abs(a).max())
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_coriolis_matrix_gives_the_bias_and_is_passive(robot, rng):
     q, v, _ = random_state(robot, rng)
     C = robot.coriolis_matrix(q, v)
@@ -231,7 +231,7 @@ def test_coriolis_matrix_gives_the_bias_and_is_passive(robot, rng):
     assert np.abs(S + S.T).max() <= 1e-6 * (np.abs(C).max() + np.abs(ahead).max())
 
 
-@given(trees(resistance=True), states())
+@given(trees(resistance=True, kinds=KINDS), states())
 def test_wrenches_act_through_the_jacobian(robot, rng):
     q, v, a = random_state(robot, rng)
     names = {str(name) for name in rng.choice(robot.frame_names, 3)}
