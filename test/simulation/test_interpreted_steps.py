@@ -61,13 +61,16 @@ import flexdyn_ros
 for name in ("two_link", "flexible_two_link"):
     robot = flexdyn_ros.load(name)
     q, v = robot.neutral(), np.ones(robot.nv)
+    # as many rows as coordinates are no single state, nor are whole numbers
+    columns = robot.inverse_dynamics(q, v, np.eye(robot.nv)) - robot.bias_forces(q, v.astype(int))
+    np.testing.assert_allclose(columns, robot.mass_matrix(q), rtol=1e-12, atol=1e-12)
     for verb in (robot.inverse_dynamics_derivatives, robot.forward_dynamics_derivatives, robot.linearize):
         with pytest.raises(NotImplementedError, match="NUMBA_DISABLE_JIT"):
             verb(q, v, v)
 """
 
 
-def test_derivatives_by_interpreted_kernels_are_refused():
+def test_interpreted_verbs_take_batches_and_refuse_derivatives():
     """They have no tangents; nothing is 0 for that."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.numerics.compiling.teaching import is_interpreted
+
 _empty = np.empty
 #: what entries raise at arguments of other types
 _OBJECTIONS = TypeError, ValueError
@@ -92,7 +94,8 @@ def single_way(verb: str, general: Way, single: Single) -> Way:
     names = dict(single.names) | shapes | {"call": None, "address": 0, "general": general, "empty": _empty}
 
     def load() -> None:
-        names["call"], names["address"] = single.load()
+        call, names["address"] = single.load()
+        names["call"] = objecting(call, 1, len(single.arguments))
 
     names |= {"load": load, "objections": _OBJECTIONS}
     code = _code(
@@ -116,6 +119,7 @@ def single_of_frames(verb: str, general: Way, single: OfFrames) -> Way:
     def remember(frames: Any, result: np.ndarray) -> None:
         if len(known) < single.most and (found := single.find(frames, result)) is not None:
             call, addresses, keeps = found
+            call = objecting(call, len(addresses), len(single.arguments))
             known[_key(frames)] = call, *addresses, result.shape, keeps
 
     names: dict[str, Any] = {"known": known, "remember": remember, "general": general, "empty": _empty}
@@ -123,6 +127,26 @@ def single_of_frames(verb: str, general: Way, single: OfFrames) -> Way:
     exec(_code_of_frames(verb, _parameters(general), *single[:2], *single[4:]), names)
     way: Way = names[verb]
     return way
+
+
+def objecting(call: Any, first: int, count: int) -> Any:
+    """An entry that objects to arguments first to first + count - 1 unless they are vectors and numbers, as
+    compiled ones do; an interpreted one takes anything."""
+    if not is_interpreted():
+        return call
+
+    def checked(*arguments: Any) -> Any:
+        if all(map(_is_single, arguments[first : first + count])):
+            return call(*arguments)
+        raise TypeError("an entry takes single states")
+
+    return checked
+
+
+def _is_single(x: Any) -> bool:
+    if type(x) is np.ndarray:
+        return x.ndim == 1 and x.dtype == np.float64 and bool(x.flags.carray)
+    return isinstance(x, float)
 
 
 def _key(frames: Any) -> Any:

@@ -13,7 +13,15 @@ from flexdyn_ros.numerics.verbs import derivatives, dynamics, observers
 from flexdyn_ros.numerics.verbs import partial as given
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.entries.heads import MOST_HEADS
-from flexdyn_ros.robot.entries.single import Load, OfFrames, Single, Way, single_of_frames, single_way
+from flexdyn_ros.robot.entries.single import (
+    Load,
+    OfFrames,
+    Single,
+    Way,
+    objecting,
+    single_of_frames,
+    single_way,
+)
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Regressor
@@ -265,7 +273,7 @@ def _regressor(robot: RobotInterface, general: Way) -> Way | None:
         except (TypeError, ValueError):
             found = general(q, v, a)
             if call is None:
-                call, shape = _of_family(robot).regressor_one, found.Y.shape[-2:]
+                call, shape = objecting(_of_family(robot).regressor_one, 0, 3), found.Y.shape[-2:]
             return found
         return general(q, v, a)
 
