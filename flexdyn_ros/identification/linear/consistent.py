@@ -7,7 +7,6 @@ two programmes, least |w| and least distance within a bound of |w|, are well sca
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -129,7 +128,7 @@ class _Programme:
         that the tolerance of the solver means the same for all noise."""
         found, expected = None, 1.0
         for _ in range(MOST_SCALES):
-            new = self._solved(lambda cp, x, u: cp.norm(u), margin, expected)
+            new = self._solved(None, margin, expected)
             if new is None and found is not None:
                 break
             if new is None:
@@ -144,52 +143,86 @@ class _Programme:
         """Those nearest to the former ones, with a residual of at most (1 + slack) of the least one."""
         most = np.sqrt((1.0 + slack) ** 2 * (1.0 + least**2) - 1.0)
         before = self.bodies.before / self.bodies.scale
-        found = self._solved(lambda cp, x, u: cp.norm(x - before), margin, most, 1.0)
+        found = self._solved(before, margin, most, 1.0)
         return None if found is None else found[0]
 
     def _solved(
-        self, goal: Any, margin: float, size: float, most: float | None = None
+        self, goal: np.ndarray | None, margin: float, size: float, most: float | None = None
     ) -> tuple[np.ndarray, float] | None:
-        """Numbers that make a goal least, and |u|; u is a variable times size, of length `most` at most."""
-        with needs("cvxpy", "identification"):
-            import cvxpy as cp
-        bodies = self.bodies
-        z, u = cp.Variable(max(self.null.shape[1], 1)), cp.Variable(self.along.shape[1])
-        null = self.null if self.null.shape[1] else np.zeros((len(self.start), 1))
-        x = self.start + null @ z + (self.along * size) @ u
-        parts = [] if most is None else [cp.norm(u) <= most]
-        parts += [cp.norm(A @ x - aim) <= 1.0 for A, aim in self.limits]
+        """Numbers that make |u|, or the distance from the scaled numbers `goal`, least, and |u|; u is a
+        variable times size, of length `most` at most."""
+        bodies, along = self.bodies, self.along * size
+        # of y = (bound of the goal, z, u)
+        X = np.concatenate([np.zeros((len(self.start), 1)), self.null, along], axis=1)
+        bound, U = np.eye(X.shape[1])[0], np.eye(X.shape[1])[X.shape[1] - along.shape[1] :]
+        cones = _Cones()
+        if goal is None:
+            cones.ball(0.0, bound, np.zeros(len(U)), U)
+        else:
+            cones.ball(0.0, bound, self.start - goal, X)
+        if most is not None:
+            cones.ball(most, 0.0 * bound, np.zeros(len(U)), U)
+        for A, aim in self.limits:
+            cones.ball(1.0, 0.0 * bound, A @ self.start - aim, A @ X)
         if bodies.consistent:
-            parts += _of_bodies(cp, bodies, x, margin)
+            for body in bodies.bodies:
+                parts = bodies.scale[body.columns, None, None] * body.bases
+                constant = body.constant + np.tensordot(self.start[body.columns], parts, 1)
+                linear = np.tensordot(parts, X[body.columns], (0, 0))
+                cones.definite(constant - margin * np.eye(4), linear)
+            least = (bodies.lower / bodies.scale)[bodies.joint]
+            cones.positive(self.start[bodies.joint] - least, X[bodies.joint])
         inner = bodies.known.inner * bodies.scale
         for row, low, high in zip(inner, bodies.known.lower, bodies.known.upper, strict=True):
             unit = float(np.abs(row).max())
-            parts += [row / unit @ x >= low / unit] if np.isfinite(low) else []
-            parts += [row / unit @ x <= high / unit] if np.isfinite(high) else []
-        if not _solve(cp, cp.Problem(cp.Minimize(goal(cp, x, u)), parts)):
+            for sign, limit in ((1.0, low), (-1.0, high)):
+                if np.isfinite(limit):
+                    cones.positive([sign * (row @ self.start - limit) / unit], [sign * row @ X / unit])
+        y = cones.least(bound)
+        if y is None:
             return None
-        values = bodies.clipped(bodies.scale * x.value)
-        length = size * float(np.linalg.norm(u.value))
+        values = bodies.clipped(bodies.scale * (self.start + X @ y))
+        length = size * float(np.linalg.norm(U @ y))
         return (values, length) if bodies.are_physical(values) else None
 
 
-def _of_bodies(cp: Any, bodies: Bodies, x: Any, margin: float) -> list[Any]:
-    """Scaled numbers x are such as bodies and joints can have."""
-    found = []
-    for body in bodies.bodies:
-        parts = zip(body.columns.tolist(), body.bases, strict=True)
-        matrix = body.constant + sum(x[i] * (bodies.scale[i] * part) for i, part in parts)
-        found.append(0.5 * (matrix + matrix.T) >> margin * np.eye(4))
-    if bodies.joint.size:
-        found.append(x[bodies.joint] >= (bodies.lower / bodies.scale)[bodies.joint])
-    return found
+class _Cones:
+    """Constraints c + C y in K, for Clarabel."""
 
+    def __init__(self) -> None:
+        with needs("clarabel", "identification"):
+            import clarabel
+        self._solver = clarabel
+        self._rows: list[tuple[Any, np.ndarray, np.ndarray]] = []
 
-def _solve(cp: Any, problem: Any) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            problem.solve(solver=cp.CLARABEL)
-    except cp.SolverError:
-        return False
-    return problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
+    def ball(self, most: float, by: np.ndarray, c: np.ndarray, C: np.ndarray) -> None:
+        """|c + C y| <= most + by y."""
+        cone = self._solver.SecondOrderConeT(len(c) + 1)
+        self._rows.append((cone, np.r_[most, c], np.vstack([by, C])))
+
+    def positive(self, c: Any, C: Any) -> None:
+        """c + C y >= 0."""
+        if len(c):
+            self._rows.append((self._solver.NonnegativeConeT(len(c)), np.asarray(c), np.asarray(C)))
+
+    def definite(self, c: np.ndarray, C: np.ndarray) -> None:
+        """The symmetric part of c (n, n) + C (n, n, ny) y has no negative eigenvalue."""
+        # the upper triangle by columns, its products the scalar product of matrices
+        j, i = np.tril_indices(len(c))
+        size = np.where(i == j, 0.5, np.sqrt(0.5))
+        C = size[:, None] * (C[i, j] + C[j, i])
+        self._rows.append((self._solver.PSDTriangleConeT(len(c)), size * (c[i, j] + c[j, i]), C))
+
+    def least(self, goal: np.ndarray) -> np.ndarray | None:
+        """The y that makes goal y least; None where none is found."""
+        from scipy.sparse import csc_array
+
+        settings = self._solver.DefaultSettings()
+        settings.verbose = False
+        cones, c, C = zip(*self._rows, strict=True)
+        nothing = csc_array((goal.size, goal.size))
+        matrix = csc_array(-np.vstack(C))
+        solver = self._solver.DefaultSolver(nothing, goal, matrix, np.concatenate(c), cones, settings)
+        found = solver.solve()
+        good = found.status in (self._solver.SolverStatus.Solved, self._solver.SolverStatus.AlmostSolved)
+        return np.array(found.x) if good else None

@@ -3,13 +3,15 @@ other numbers."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from flexdyn_ros.errors import StateError, UnsupportedError
+from flexdyn_ros.errors import ConvergenceError, FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 from flexdyn_ros.robot.parameters import Parameter, Payload, Regressor, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
@@ -20,6 +22,8 @@ SPEED, ACCELERATION = 2.0, 5.0
 _OPEN = 0.01
 #: random states a parameter, and the share of the largest singular value below which one is none
 _STATES, _SPAN = 2, 1e-7
+#: a step of a walk along loops [rad, m]
+_STRIDE = 0.3
 #: the ten numbers of a body, as they follow its name
 INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 #: projectors on what closed states tell, by robot: a second of random assemblies
@@ -189,16 +193,31 @@ class ClosedModel(LinearModel):
         return span
 
     def states(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, ...]:
-        robot = self._robot
-        q = np.array([robot.random(rng) for _ in range(count)])
-        v, a = np.empty((2, count, robot.nv))
-        still = np.zeros(robot.nu)
+        """Of a walk along the loops: a random pose takes as long as ten steps."""
+        robot, still = self._robot, np.zeros(self._robot.nu)
+        q, (v, a) = np.empty((count, robot.nq)), np.empty((2, count, robot.nv))
+        there = robot.random(rng)
         for i in range(count):
-            first, second = rng.uniform(-1.0, 1.0, (2, robot.nv))
-            v[i] = SPEED * robot.project(q[i], first)[1]
+            first, second, third = rng.uniform(-1.0, 1.0, (3, robot.nv))
+            q[i], along = there, robot.project(there, first)[1]
+            v[i] = SPEED * along
             # any acceleration that the loops allow, and one along them
             a[i] = robot.forward_dynamics(q[i], v[i], still) + ACCELERATION * robot.project(q[i], second)[1]
+            there = self._step(q[i], robot.project(q[i], third)[1], rng)
         return q, v, a
+
+    def _step(self, q: np.ndarray, way: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A closed pose a step from q (nq,) along `way` (nv,), or back; a random one where limits or loops
+        allow neither."""
+        robot = self._robot
+        for stride in (_STRIDE, -_STRIDE):
+            there = robot.integrate(q, way, stride / max(float(np.abs(way).max()), 1e-9))
+            with warnings.catch_warnings(), suppress(ConvergenceError):
+                warnings.simplefilter("ignore", FlexdynWarning)
+                there = robot.project(there, way)[0]
+                if all(c.lower <= there[c.q_index] <= c.upper for c in robot.coordinates if c.q_index >= 0):
+                    return there
+        return robot.random(rng)
 
     def robot_with(self, values: Mapping[str, float], checked: bool = True) -> Robot:
         if checked:
