@@ -231,7 +231,7 @@ CASES = {
         (('damping="0.01"', 'damping="0.013"'),),
     ),
     "platform": Case(
-        text_of("stewart_electric"), lambda r: follow(r, 0.008, 2e4, 1e3), 1.0, 2e-3,
+        text_of("stewart_electric"), lambda r: follow(r, 0.008, 2e4, 1e3), 0.6, 2e-3,
         ("platform/mass", "platform/mz"), 5e-3, ("platform/*",), (('<mass value="20"', '<mass value="26"'),),
     ),
     "arm on wheels": Case(

@@ -4,6 +4,7 @@ values is that of a description with those."""
 import pickle
 import re
 import warnings
+from functools import cache
 from xml.etree import ElementTree
 
 import numpy as np
@@ -36,6 +37,7 @@ ROUNDING = 1e-12
 DRIVEN = 0.3
 
 
+@cache
 def loaded(name):
     if name == "random platform":
         return flexdyn_ros.load(random_platform(3)[0])

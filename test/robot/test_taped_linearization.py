@@ -35,7 +35,7 @@ def one_by_one(robot, q, v, tau):
     return np.array([x.A for x in found]), np.array([x.B for x in found])
 
 
-def check(robot, n=41, bound=1e-10):
+def check(robot, n=17, bound=1e-10):
     """The tape is used, and its matrices equal those of single states to `bound` of their largest entry."""
     q, v, tau = states(robot, n)
     A, B = robot.linearize(q, v, tau)
@@ -54,7 +54,7 @@ def test_shipped_robots(at_once, name):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_robots(at_once, family):
     for seed in range(3):
-        check(of_family(family, seed), 33)
+        check(of_family(family, seed), 17)
 
 
 @pytest.mark.parametrize("name", [QUADRUPED, HUMANOID])

@@ -169,7 +169,7 @@ class TreeFunctions(EntryFunctions):
     def _is_singular(self) -> bool:
         """Whether M is singular to rounding at one of three postures."""
         rng = np.random.default_rng(0)
-        rows = Rows({"q": (np.array([self.random(rng) for _ in range(3)]), self.nq)})
+        rows = Rows({"q": (np.array([self._random_of_tree(rng) for _ in range(3)]), self.nq)})
         M = _empty((rows.count, self.nv, self.nv))
         self.mass_matrix_rows(rows, M)
         square = np.einsum("nii->ni", M)
@@ -374,6 +374,13 @@ class TreeFunctions(EntryFunctions):
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,): joints within their limits (without, or beyond 1000 rad or m: within pi or 1 m),
         free bodies within 1 m, any attitude, springs of motors wound by up to 0.01 rad (m)."""
+        q = self._random_of_tree(rng)
+        for layer in self.layers:
+            q = layer.random(q, rng)
+        return q
+
+    def _random_of_tree(self, rng: np.random.Generator) -> np.ndarray:
+        """A random q (nq,) without regard to what is around the tree."""
         q = rng.uniform(-1.0, 1.0, self.nq)
         for c in self.coordinates:
             if c.q_index >= 0 and c.kind == "joint":
@@ -387,8 +394,6 @@ class TreeFunctions(EntryFunctions):
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
-        for layer in self.layers:
-            q = layer.random(q, rng)
         return q
 
     def at_home(self, q: np.ndarray) -> np.ndarray:

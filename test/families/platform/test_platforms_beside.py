@@ -1,6 +1,7 @@
 """Platforms beside what else a tree has: on links that bend, beside loops, on wheels, two of them."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from mounted_platforms import (
     truck,
     with_arm,
 )
+from sampled import few
 from scipy.linalg import null_space
 
 import flexdyn_ros as fd
@@ -52,6 +54,12 @@ MACHINES = {
 EVERY = pytest.mark.parametrize("name", MACHINES)
 
 
+@cache
+def machine(name):
+    """A machine, read once."""
+    return fd.load(MACHINES[name])
+
+
 def state_of(robot, seed):
     """q, v on the loops, efforts of the actuators, and a motion that they make."""
     q, v, a, tau = at_random(robot, seed)
@@ -71,7 +79,7 @@ def near(found, expected, tolerance):
 def test_it_is_a_tree_with_loops(name):
     """Accelerations and kinetic energy beside those of the open mechanism with three joints a leg, closed by
     spherical loops."""
-    robot, loops = fd.load(MACHINES[name]), loops_of(MACHINES[name])
+    robot, loops = machine(name), loops_of(MACHINES[name])
     shared = [c.name for c in robot.coordinates if c.kind != "platform"]
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -89,7 +97,7 @@ def test_it_is_a_tree_with_loops(name):
 
 @EVERY
 def test_dynamics_are_inverse_to_each_other(name):
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     for seed in range(3):
         q, v, a, tau = state_of(robot, seed)
         M = robot.mass_matrix(q)
@@ -103,7 +111,7 @@ def test_dynamics_are_inverse_to_each_other(name):
 
 @EVERY
 def test_energy_is_the_work_of_its_actuators(name):
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     q, still = robot.neutral(), np.zeros(robot.nv)
     tau = robot.inverse_dynamics(q, still, still, actuators="all")
     push = np.isin(robot.effort_names, robot.actuators)
@@ -115,7 +123,7 @@ def test_energy_is_the_work_of_its_actuators(name):
 
 @EVERY
 def test_derivatives_are_those_of_differences(name):
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     q, v, _, tau = state_of(robot, 4)
     A = robot.linearize(q, v, tau).A[robot.nv :]
     tangents = np.eye(robot.nv)
@@ -132,9 +140,10 @@ def test_derivatives_are_those_of_differences(name):
 
 
 @pytest.mark.skipif(not COMPILERS, reason="no C compiler")
-@EVERY
+# on a link that bends, between loops, on wheels, one on another: of each kind one
+@pytest.mark.parametrize("name", few(list(MACHINES), ["mast", "rod", "stacked", "truck"]))
 def test_c_computes_the_same(name, tmp_path):
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     export.c(robot, tmp_path, ("inverse_dynamics", "forward_dynamics"))
     library = compiled(tmp_path, robot.name)
     q, v, a, tau = state_of(robot, 3)
@@ -146,7 +155,7 @@ def test_c_computes_the_same(name, tmp_path):
 
 @EVERY
 def test_legs_are_at_home_where_it_is_neutral(name):
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     q, expected = robot.neutral(), np.full(6 * len(robot.mechanisms), 0.375)
     if name != "tether":
         assert robot.cylinder_states(q, np.zeros(robot.nv)).length == pytest.approx(expected, abs=1e-9)
@@ -174,7 +183,7 @@ def test_oil_in_the_legs_moves_it(name):
 @EVERY
 def test_pictures_stand_where_the_robot_is(name):
     """Rods of the expanded description end at their anchors."""
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     shown = expand(robot)
     picture = fd.load(shown.urdf)
     rng = np.random.default_rng(1)
@@ -195,13 +204,13 @@ def test_pictures_stand_where_the_robot_is(name):
 def test_it_is_checked(name):
     """What bends and what stands on wheels is at rest where joints and legs are held."""
     report = fd.check(MACHINES[name])
-    assert report.mass == pytest.approx(fd.load(MACHINES[name]).mass)
+    assert report.mass == pytest.approx(machine(name).mass)
     assert not any("no state of rest" in text for text in report.warnings)
 
 
-@pytest.mark.parametrize("name", ["mast", "rod", "lane"])
+@pytest.mark.parametrize("name", few(["lane", "mast", "rod"], 1))
 def test_forces_are_linear_in_parameters(name):
-    robot = fd.load(MACHINES[name])
+    robot = machine(name)
     q, v, a, _ = state_of(robot, 2)
     Y, rest = robot.regressor(q, v, a)
     opened = robot.mass_matrix(q) @ a + robot.bias_forces(q, v)
