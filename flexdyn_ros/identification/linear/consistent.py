@@ -215,13 +215,13 @@ class _Cones:
 
     def least(self, goal: np.ndarray) -> np.ndarray | None:
         """The y that makes goal y least; None where none is found."""
-        from scipy.sparse import csc_array
+        from scipy.sparse import csc_matrix
 
         settings = self._solver.DefaultSettings()
         settings.verbose = False
         cones, c, C = zip(*self._rows, strict=True)
-        nothing = csc_array((goal.size, goal.size))
-        matrix = csc_array(-np.vstack(C))
+        nothing = csc_matrix((goal.size, goal.size))
+        matrix = csc_matrix(-np.vstack(C))
         solver = self._solver.DefaultSolver(nothing, goal, matrix, np.concatenate(c), cones, settings)
         found = solver.solve()
         good = found.status in (self._solver.SolverStatus.Solved, self._solver.SolverStatus.AlmostSolved)

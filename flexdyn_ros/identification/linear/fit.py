@@ -119,7 +119,7 @@ def fit_linear(
         For data that cannot be used; says what is wrong with them.
     DimensionError, UnknownNameError, UnsupportedError
     MissingExtraError
-        If cvxpy is needed and not installed.
+        If clarabel is needed and not installed.
 
     Warns
     -----
