@@ -3,13 +3,16 @@
 import subprocess
 import sys
 
+import pytest
+
 PROBE = """
 import sys
-import flexdyn_ros
+import flexdyn_ros, flexdyn_ros.control
 robot = flexdyn_ros.load("seven_joint_arm")
 robot.inverse_dynamics(robot.neutral(), [0] * 7, [0] * 7)
 bent = flexdyn_ros.load("canadarm2")
 bent.inverse_dynamics(bent.neutral(), [0] * 23, [0] * 23)
+flexdyn_ros.control.sampled_growth(bent, bent.neutral(), 1.0, 1.0, 0.01)
 for heavy in ("linalg", "optimize", "special", "integrate"):
     assert "scipy." + heavy not in sys.modules, heavy
 for heavy in ("matplotlib", "rich", "urchin", "sympy", "rclpy"):
@@ -38,3 +41,21 @@ def test_a_first_answer_imports_nothing_heavy_and_leaves_linear_algebra_whole():
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "ok"
+
+
+NODES = """
+import sys
+from importlib import import_module
+for name in ("pd_controller", "input_shaper", "computed_torque", "platform_controller", "hydraulic_actuators",
+             "simulator.node", "dynamics_server.node", "state_publisher.node"):
+    import_module("flexdyn_ros.nodes." + name)
+print(*[name for name in ("scipy.linalg", "scipy.spatial", "scipy.optimize") if name in sys.modules])
+"""
+
+
+@pytest.mark.ros
+def test_nodes_import_nothing_heavy_either():
+    run = subprocess.run(
+        [sys.executable, "-c", NODES], capture_output=True, text=True, timeout=550, check=False
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, ""), run.stdout + run.stderr

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from pendulums import double_pendulum
+from scipy.linalg import expm
 
 import flexdyn_ros
 from flexdyn_ros.control import joint_inertia, pd, sampled_growth
@@ -69,6 +70,26 @@ def test_an_arm_whose_joints_have_inertia_is_calmed_by_samples():
     assert max(sampled_growth(robot, q, P, D, 0.01, delay) for delay in (0.0, 0.005, 0.01)) < 0.0
     first, last = swing(robot, q, P, D, 0.01, 2.0)
     assert last < 0.1 * first
+
+
+@pytest.mark.parametrize("name", ["seven_joint_arm", "canadarm2", "flexible_two_link"])
+@pytest.mark.parametrize("delay", [0.0, 0.004, 0.01])
+def test_growth_is_that_of_transitions_by_scipy(name, delay):
+    """Matrices have elements up to 1e6, of stiff modes."""
+    robot = flexdyn_ros.load(name)
+    q, nv, nu, period = robot.neutral(), robot.nv, robot.nu, 0.01
+    P, D = 16.0 * joint_inertia(robot, q), 8.0 * joint_inertia(robot, q)
+    A, B = robot.linearize(q, np.zeros(nv))
+
+    def held(time):
+        step = expm(np.block([[A, B], [np.zeros((nu, 2 * nv + nu))]]) * time)
+        return step[: 2 * nv, : 2 * nv], step[: 2 * nv, 2 * nv :]
+
+    (old, old_input), (rest, new_input) = held(delay), held(period - delay)
+    K = np.hstack([np.eye(nu, nv) * P, np.eye(nu, nv) * D])
+    loop = np.block([[rest @ old - new_input @ K, rest @ old_input], [-K, np.zeros((nu, nu))]])
+    expected = np.log(np.abs(np.linalg.eigvals(loop)).max()) / period
+    assert sampled_growth(robot, q, P, D, period, delay) == pytest.approx(expected, rel=1e-8)
 
 
 def test_impossible_samples_are_refused():

@@ -10,8 +10,8 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from lxml import etree
-from scipy.spatial.transform import Rotation
 
+from flexdyn_ros.numerics.algebra.placement import quaternion_of, rotation_of_quaternion, rotation_of_rpy
 from flexdyn_ros.simulation.recordings.cdr import Layout, PatchedMessage
 
 _TURNING = ("revolute", "continuous")
@@ -162,7 +162,7 @@ class _Arrays:
         self._position = np.array([joint.position for joint in joints]).reshape(-1, 3)
         self._quaternion = np.array([joint.quaternion for joint in joints]).reshape(-1, 4)
         turns = np.array([joint.kind in _TURNING for joint in joints], dtype=bool)
-        slide = [Rotation.from_quat(joint.quaternion).apply(joint.axis) for joint in joints]
+        slide = [rotation_of_quaternion(*joint.quaternion) @ joint.axis for joint in joints]
         self._half = np.where(turns, 0.5, 0.0)
         half_turns = [_product(joint.quaternion, np.append(joint.axis, 0.0)) for joint in joints]
         self._turned = np.array(half_turns).reshape(-1, 4)
@@ -187,7 +187,7 @@ def _read(element: Any, prefix: str) -> _Joint:
         parent=prefix + element.find("parent").get("link"),
         child=prefix + element.find("child").get("link"),
         position=_numbers(origin, "xyz", "0 0 0"),
-        quaternion=Rotation.from_euler("xyz", _numbers(origin, "rpy", "0 0 0")).as_quat(),
+        quaternion=np.array([*quaternion_of(rotation_of_rpy(_numbers(origin, "rpy", "0 0 0").tolist()))]),
         axis=direction / length if length > 0.0 else direction,
         leader="" if mimic is None else mimic.get("joint"),
         ratio=1.0 if mimic is None else float(mimic.get("multiplier", 1.0)),

@@ -13,6 +13,8 @@ from flexdyn_ros.robot.verbs import Robot
 
 #: delays, in samples, for which feedback must be stable
 DELAYS = (0.0, 0.5, 1.0)
+#: of the rational function that stands for the exponential of a small matrix
+ORDER = 8
 
 
 def sampled_growth(
@@ -123,8 +125,29 @@ def _matrix(robot: Robot, gain: Any, name: str) -> np.ndarray:
 
 def _held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
     """Transition and input matrix of x' = A x + B u over a time in which u is held."""
-    from scipy.linalg import expm
-
     n, m = B.shape
-    step = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * time)
+    step = _exponential(np.block([[A, B], [np.zeros((m, n + m))]]) * time)
     return step[:n, :n], step[:n, n:]
+
+
+def _exponential(X: np.ndarray) -> np.ndarray:
+    """e^X of a matrix (n, n), by halving X until a Padé approximant has it to rounding, and squaring: Golub &
+    Van Loan, Matrix Computations, algorithm 9.3.1. NaN where X is not finite.
+
+    (`scipy.linalg.expm` does the same; importing it takes a quarter of the time in which a node starts.)
+    """
+    size = np.abs(X).sum(axis=0).max()
+    if not np.isfinite(size):
+        return np.full_like(X, np.nan)
+    halvings = max(0, int(np.ceil(np.log2(max(size, 0.25)))) + 1)
+    X = X / 2.0**halvings
+    power = np.eye(len(X))
+    above, below, factor = power, power, 1.0
+    for k in range(1, ORDER + 1):
+        factor *= (ORDER - k + 1) / ((2 * ORDER - k + 1) * k)
+        power = X @ power
+        above, below = above + factor * power, below + (-1) ** k * factor * power
+    result = np.linalg.solve(below, above)
+    for _ in range(halvings):
+        result = result @ result
+    return result
