@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from node_forks import Fork, Nursery
+
 ROOT = Path(__file__).resolve().parents[1]
 #: until a node is ready: kernels may have to be compiled first, on a machine that is busy
 PATIENCE = 600.0
@@ -16,23 +18,28 @@ PATIENCE = 600.0
 ANSWER = 120.0
 #: nodes that have been started and not ended by `NodeProcess.end`
 _alive: list[NodeProcess] = []
+#: made by the first node that can be a fork
+_nursery: Nursery | None = None
 
 
 class NodeProcess:
-    """`python -m flexdyn_ros.nodes.MODULE --ros-args ...`; killed for good when the block ends."""
+    """`python -m flexdyn_ros.nodes.MODULE --ros-args ...`; killed for good when the block ends.
 
-    def __init__(self, module: str, *ros_args: str, log: Path) -> None:
+    Fresh ones import everything themselves; others are forks of a process that has (`node_forks`).
+    """
+
+    def __init__(self, module: str, *ros_args: str, log: Path, fresh: bool = False) -> None:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.log = log
         self._file = log.open("w")
-        command = [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", "--ros-args", *ros_args]
-        self.process = subprocess.Popen(
-            command,
-            stdout=self._file,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONPATH": path},
-            cwd=ROOT,
-        )
+        arguments = ["--ros-args", *map(str, ros_args)]
+        environment = os.environ | {"PYTHONPATH": path}
+        self.process = None if fresh else _forked(module, arguments, log, environment)
+        if self.process is None:
+            command = [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", *arguments]
+            self.process = subprocess.Popen(
+                command, stdout=self._file, stderr=subprocess.STDOUT, env=environment, cwd=ROOT
+            )
         _alive.append(self)
 
     def __enter__(self) -> NodeProcess:
@@ -73,6 +80,16 @@ class NodeProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+def _forked(module: str, arguments: list[str], log: Path, environment: dict[str, str]) -> Fork | None:
+    """The node as a fork, None where that is not to be."""
+    global _nursery
+    if not hasattr(os, "pidfd_open"):
+        return None
+    if _nursery is None:
+        _nursery = Nursery(ROOT, environment)
+    return _nursery.fork(module, arguments, log, environment) if _nursery.fits(environment) else None
 
 
 def _latest() -> str:

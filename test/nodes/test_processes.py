@@ -608,7 +608,7 @@ def test_malformed_messages_leave_the_simulator_answering(running, client):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_node_that_still_imports_ends_with_exit_code_zero(number, logs):
-    with NodeProcess("simulator", "-r", "__ns:=/early", log=logs / f"early_{number}.txt") as node:
+    with NodeProcess("simulator", "-r", "__ns:=/early", log=logs / f"early_{number}.txt", fresh=True) as node:
         # the interpreter has begun our code by then, and imports for longer
         time.sleep(0.8)
         assert node.end(number) == 0, node.text()
