@@ -4,10 +4,13 @@ model.
 Starts `simulator` and `dynamics_server` in processes of their own, follows the same trajectory twice - once
 with joint feedback alone, once with computed torque through the InverseDynamics service - and prints what
 came of it. Writes out/demo/first_light.png and out/demo/first_light.npz and ends by itself within a minute.
+
+    first_light_demo.py [--duration SECONDS_OF_EACH_RUN]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -24,7 +27,7 @@ os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rich.console import Console
@@ -32,6 +35,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+
+try:  # newer and several times cheaper
+    from rclpy.experimental import EventsExecutor as Executor
+except ImportError:
+    from rclpy.executors import SingleThreadedExecutor as Executor
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import Energy
@@ -41,7 +49,6 @@ from flexdyn_ros.simulation import figure_style
 ROBOT = "seven_joint_arm"
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.0])
 STROKE = np.array([0.9, 0.5, -0.6, 0.7, 0.8, 0.5, 1.0])
-DURATION = 8.0  # seconds of each run
 RATE = 250.0  # states, and with them commands, per simulated second
 BANDWIDTH = 20.0  # rad/s, of the feedback
 PATIENCE = 0.05  # seconds after which an answer is taken for lost
@@ -50,11 +57,11 @@ OUT = Path(__file__).resolve().parents[1] / "out" / "demo"
 console = Console()
 
 
-def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def reference(t: float, duration: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Position, velocity and acceleration of the trajectory at time t: there, back and there again,
     smoothly."""
-    phase = 2.0 * np.pi * min(max(t, 0.0), DURATION) / DURATION
-    rate = 2.0 * np.pi / DURATION
+    phase = 2.0 * np.pi * min(max(t, 0.0), duration) / duration
+    rate = 2.0 * np.pi / duration
     blend, first, second = 1.0 - np.cos(phase), np.sin(phase), np.cos(phase)
     half, half_rate = 1.0 - np.cos(2.0 * phase), np.sin(2.0 * phase)
     q = START + STROKE * (0.5 * blend + 0.25 * half)
@@ -63,11 +70,11 @@ def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, v, a
 
 
-def lightest_inertia(robot: flexdyn_ros.Robot) -> np.ndarray:
+def lightest_inertia(robot: flexdyn_ros.Robot, duration: float) -> np.ndarray:
     """Smallest inertia (7,) that a joint feels on the trajectory, the others being free: what sampled
     feedback can bear.
     """
-    q = np.array([reference(t)[0] for t in np.linspace(0.0, DURATION, 200)])
+    q = np.array([reference(t, duration)[0] for t in np.linspace(0.0, duration, 200)])
     return (1.0 / np.linalg.inv(robot.mass_matrix(q)).diagonal(axis1=1, axis2=2)).min(axis=0)
 
 
@@ -76,6 +83,7 @@ class Record:
     """What one run left behind; times in simulated seconds, latencies in seconds of the wall."""
 
     name: str
+    duration: float
     t: list[float] = field(default_factory=list)
     q: list[np.ndarray] = field(default_factory=list)
     latency: list[float] = field(default_factory=list)
@@ -86,7 +94,7 @@ class Record:
     @property
     def error(self) -> np.ndarray:
         """Tracking error (n, 7) [rad]."""
-        return np.array(self.q) - np.array([reference(t)[0] for t in self.t])
+        return np.array(self.q) - np.array([reference(t, self.duration)[0] for t in self.t])
 
     @property
     def real_time_factor(self) -> float:
@@ -103,11 +111,12 @@ class Record:
 class Driver(Node):
     """Answers every joint state with an effort command."""
 
-    def __init__(self) -> None:
+    def __init__(self, duration: float) -> None:
         super().__init__("first_light_driver")
+        self.duration = duration
         self.robot = flexdyn_ros.load(ROBOT)
         self.names = list(self.robot.v_names)
-        inertia = lightest_inertia(self.robot)
+        inertia = lightest_inertia(self.robot, duration)
         self.kp, self.kd = inertia * BANDWIDTH**2, inertia * 2.0 * BANDWIDTH
         newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         self.commands = self.create_publisher(JointState, "joint_commands", newest)
@@ -131,14 +140,14 @@ class Driver(Node):
 
     def feedback(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Joint feedback alone."""
-        q_d, v_d, _ = reference(t)
+        q_d, v_d, _ = reference(t, self.duration)
         self.send(self.kp * (q_d - q) + self.kd * (v_d - v))
 
     def computed_torque(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """The same feedback as accelerations, turned into efforts by the dynamics server."""
         if self.waiting and time.perf_counter() - self.asked < PATIENCE:
             return
-        q_d, v_d, a_d = reference(t)
+        q_d, v_d, a_d = reference(t, self.duration)
         request = InverseDynamics.Request(samples=1)
         request.positions = array("d", q)
         request.velocities = array("d", v)
@@ -174,7 +183,7 @@ class Driver(Node):
         if self.start is None:
             self.start, self.started_at = t, time.perf_counter()
         at = t - self.start
-        if at > DURATION:
+        if at > self.duration:
             self.over = True
             return
         index = {name: i for i, name in enumerate(message.name)}
@@ -200,14 +209,14 @@ class Driver(Node):
 
     # ---- a run ----
 
-    def run(self, name: str, law: Callable, executor: SingleThreadedExecutor, show: Callable) -> Record:
+    def run(self, name: str, law: Callable, executor: Executor, show: Callable) -> Record:
         """Reset the simulator and follow the trajectory with one control law."""
         call(self.reset, Trigger.Request(), executor)
         self.start, self.waiting, self.law, self.over = None, False, law, False
-        self.record = record = Record(name)
+        self.record = record = Record(name, self.duration)
         known, deadline = 0, time.monotonic() + 30.0
         # a state at the very end may be lost on a busy machine; one after it says as much
-        while not self.over and (not record.t or record.t[-1] < DURATION - 1.5 / RATE):
+        while not self.over and (not record.t or record.t[-1] < self.duration - 1.5 / RATE):
             executor.spin_once(timeout_sec=0.05)
             if len(record.t) > known:
                 known, deadline = len(record.t), time.monotonic() + 30.0
@@ -218,7 +227,7 @@ class Driver(Node):
         return record
 
 
-def call(client, request, executor: SingleThreadedExecutor, timeout: float = 30.0):
+def call(client, request, executor: Executor, timeout: float = 30.0):
     """The answer of a service."""
     if not client.wait_for_service(timeout):
         raise SystemExit(f"service {client.srv_name} did not appear within {timeout:g} s")
@@ -313,7 +322,7 @@ def draw(plain: Record, model: Record, path: Path) -> None:
     names = list(flexdyn_ros.load(ROBOT).v_names)
     figure, axes = plt.subplots(2, 2, figsize=(9, 6.3))
     t = np.array(model.t)
-    target = np.degrees([reference(x)[0] for x in t])
+    target = np.degrees([reference(x, model.duration)[0] for x in t])
     for i, name in enumerate(names):
         axes[0, 0].plot(t, np.degrees(np.array(model.q)[:, i]), label=name)
         axes[0, 1].plot(plain.t, np.degrees(plain.error[:, i]))
@@ -358,14 +367,22 @@ def save(plain: Record, model: Record, path: Path) -> None:
     )
 
 
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description="A seven-joint arm on ROS 2 nodes, with and without a model")
+    parser.add_argument("--duration", type=float, default=8.0, help="seconds of each of the two runs")
+    return parser.parse_args()
+
+
 def main() -> None:
     """Start the nodes, run both controllers, tell the result."""
     begun = time.monotonic()
+    asked = arguments()
     OUT.mkdir(parents=True, exist_ok=True)
     nodes = start_nodes()
     rclpy.init()
-    driver = Driver()
-    executor = SingleThreadedExecutor()
+    driver = Driver(asked.duration)
+    executor = Executor()
     executor.add_node(driver)
     columns = (
         TextColumn("{task.description}"),
@@ -385,7 +402,7 @@ def main() -> None:
                 ("joint feedback", driver.feedback),
                 ("computed torque", driver.computed_torque),
             ):
-                task = progress.add_task(f"following with {name}", total=DURATION)
+                task = progress.add_task(f"following with {name}", total=asked.duration)
                 records.append(
                     driver.run(name, law, executor, lambda t, task=task: progress.update(task, completed=t))
                 )
