@@ -127,7 +127,7 @@ def compiled(folder: Path, name: str, *flags: str, compiler=QUICKEST, dtype=np.f
     return CLibrary(folder / f"{name}.so", name, dtype)
 
 
-def run_example(folder: Path, *flags: str, compiler=QUICKEST) -> subprocess.CompletedProcess:
+def run_example(folder: Path, *flags: str, compiler="gcc") -> subprocess.CompletedProcess:
     """main.c of a folder, compiled and run; not optimized unless flags say so."""
     sources = sorted(path.name for path in folder.glob("*.c"))
     command = [compiler, *STRICT, "-O0", *flags, *sources, "-o", "try", "-lm"]

@@ -35,16 +35,17 @@ def test_the_example_prints_pythons_numbers(name, compiler, tmp_path):
     robot = flexdyn_ros.load(name)
     files = export.c(robot, tmp_path, ALL, frames=robot.frame_names[:3])
     assert [file.name for file in files] == [f"{name}.h", f"{name}.c", "README.md", "main.c"]
-    done = run_example(tmp_path, "-O1", compiler=compiler)
+    # the one optimized, the other not
+    done = run_example(tmp_path, "-O1" if compiler == "gcc" else "-O0", compiler=compiler)
     assert done.returncode == 0, done.stdout
     assert "step: v1" in done.stdout
 
 
-def states(robot, name, count, tmp_path, dtype=np.float64):
+def states(robot, name, count, tmp_path, dtype=np.float64, flags=FAST):
     """Compare every verb of a C library at random states, those of a float library at what it is given."""
     scalar, tolerance = ("float", 1e-4) if dtype is np.float32 else ("double", 1e-12)
     export.c(robot, tmp_path, ALL, scalar=scalar)
-    arm, nv = compiled(tmp_path, name, *FAST, dtype=dtype), robot.nv
+    arm, nv = compiled(tmp_path, name, *flags, dtype=dtype), robot.nv
     for seed in range(count):
         q, v, a, tau = (x.astype(dtype).astype(float) for x in at_random(robot, seed))
         expected = robot.inverse_dynamics(q, v, a)
@@ -70,7 +71,7 @@ def test_a_thousand_states_of_every_shipped_robot(name, dtype, tmp_path):
 @pytest.mark.parametrize("name", ["canadarm2", "mobile_arm", "seven_joint_arm", "soft_arm_3"])
 def test_float_computes_the_same_to_its_digits(name, tmp_path):
     robot = flexdyn_ros.load(name)
-    states(robot, name, 20, tmp_path, np.float32)
+    states(robot, name, 20, tmp_path, np.float32, FAST if name == "mobile_arm" else ())
     source = (tmp_path / f"{name}.c").read_text()
     assert "double" not in source
     assert not re.search(r"\b\d+\.\d+(e[-+]?\d+)?(?![\dfe])", source)
@@ -280,10 +281,13 @@ def test_small_arms_compile_where_warnings_are_errors(kind, centre, gravity, tmp
     <flexdyn><gravity>{gravity}</gravity></flexdyn></robot>"""
     robot = flexdyn_ros.load(text)
     strict = (*STRICT, "-Wshadow", "-Wconversion", "-Wstrict-prototypes", "-Wmissing-prototypes")
-    compilers = [name for name in ("gcc", "clang") if shutil.which(name)]
     for scalar in ("double", "float"):
         for parameters in ((), "*"):
             export.c(robot, tmp_path, scalar=scalar, parameters=parameters)
-            for compiler in compilers:
-                command = [compiler, *strict, "-O1", "one.c", "main.c", "-o", "try", "-lm"]
+            for compiler in COMPILERS:
+                command = [compiler, *strict, "-fsyntax-only", "one.c", "main.c"]
                 subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
+    # the last, by what the optimizer finds
+    for compiler in COMPILERS:
+        command = [compiler, *strict, "-O1", "one.c", "main.c", "-o", "try", "-lm"]
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
