@@ -107,6 +107,10 @@ def test_preset_fills_what_is_not_given_and_never_gravity() -> None:
     )
     assert section.mass == 0.07
     assert read(text).gravity == (0, 0, -9.81)
+    # 6 and one per radian that strokes allow, a tenth beyond: 2 (0.044 - 0) / (3 0.009) and 1.6 rad
+    assert [each.quadrature for each in read(text).sections] == [8, 10, 8]
+    given = read(text.replace('mass="0.07"', 'mass="0.07" quadrature="5"'))
+    assert [each.quadrature for each in given.sections] == [8, 5, 8]
 
 
 def test_hexapod() -> None:
@@ -193,6 +197,7 @@ def test_floating_joint_below_an_empty_root_means_a_floating_base(root: str) -> 
     assert not any("free" in each for each in robot.warnings)
     placed = text.replace("</joint>", '<origin xyz="0 0 1"/></joint>')
     assert any(each.startswith("joint 'free': <origin> of a floating base") for each in read(placed).warnings)
+    assert (read(placed).base.xyz, read(placed).base.rpy) == ((0, 0, 1), (0, 0, 0))
     assert (robot.base.type, robot.base.joint, robot.base.world) == ("floating", "free", root)
     with pytest.raises(DescriptionError, match="floating"):
         read(text, options={"base.type": "fixed"})

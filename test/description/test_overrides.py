@@ -206,6 +206,10 @@ def test_file_of_blocks_holds_blocks_only(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="blocks") as caught:
         read(file)
     assert (caught.value.file, caught.value.line) == (str(other), 2)
+    write(tmp_path, "flex.xml", '<robot>\n\n<flexdyn file="more.xml"/></robot>')
+    with pytest.raises(DescriptionError, match="names another") as caught:
+        read(file)
+    assert (caught.value.file, caught.value.line, caught.value.value) == (str(other), 3, "more.xml")
 
 
 def test_plain_urdf_is_made_flexible_by_options_alone() -> None:

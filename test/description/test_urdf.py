@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flexdyn_ros.description import read
+from flexdyn_ros.errors import DescriptionError
 
 ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 FILES = sorted(ROBOTS.rglob("*.urdf"))
@@ -81,6 +82,27 @@ def test_inertial_and_dynamics_are_read() -> None:
     assert (slider.limit.lower, slider.limit.upper) == (-0.1, 0.2)
     assert robot.root == "a"
     assert robot.children_of("a") == (slider,)
+
+
+@pytest.mark.parametrize(
+    ("ixx", "iyy", "izz", "ixy", "told"),
+    [
+        (0, 1, 1, 0, ()),  # a thin rod
+        (1, 1, 2, 0, ()),  # a thin disc
+        (-1e-9, 1, 1, 0, ()),
+        (1, 1, 2.01, 0, ("triangle inequality",)),
+        (1, 1, 2, 1.2, ("not positive semi-definite",)),
+    ],
+)
+def test_inertia_that_no_body_has_is_warned_of(
+    ixx: float, iyy: float, izz: float, ixy: float, told: tuple[str, ...]
+) -> None:
+    moments = f'ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="{ixy}"'
+    text = '<robot name="r"><link name="a"><inertial><mass value="1"/><inertia {}/></inertial></link></robot>'
+    warnings = read(text.format(moments)).warnings
+    assert all(words in warning for words, warning in zip(told, warnings, strict=True))
+    with pytest.raises(DescriptionError, match="not positive semi-definite"):
+        read(text.format('ixx="1" iyy="1" izz="2" ixy="4"'))
 
 
 @pytest.mark.parametrize(
