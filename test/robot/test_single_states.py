@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
 
@@ -19,6 +20,14 @@ ROBOTS = (
     "seven_joint_arm", "canadarm2", "mobile_arm", "mobile_arm_spatial", "soft_arm_3", "stewart_1t",
     "kane_beam",
 )  # fmt: skip
+#: of robots by name, what has no entry
+WITHOUT_ENTRY = {
+    "canadarm2": {"regressor"},
+    "mobile_arm": {"difference"},
+    "mobile_arm_spatial": {"difference"},
+    "stewart_1t": {"difference", "inverse_dynamics_derivatives"},
+    "kane_beam": {"difference", "regressor"},
+}
 
 
 @pytest.fixture(params=[*ROBOTS, *(f"elastic {name}" for name in ELASTIC_JOINTS)], scope="module")
@@ -76,6 +85,37 @@ def test_an_entry_answers_as_the_general_way(robot):
             for one, two in zip(single, general, strict=True):
                 assert one.shape == two.shape, verb
                 assert np.abs(one - two).max() <= 1e-13 * max(1.0, np.abs(two).max()), verb
+
+
+def goes_the_general_way(robot, verb, arguments):
+    """Whether the method of `Robot` runs when a verb is called."""
+    answer, ran = getattr(robot, verb), []
+
+    def watch(frame, event, _):
+        if event == "call" and frame.f_code is getattr(Robot, verb).__code__:
+            ran.append(verb)
+
+    sys.setprofile(watch)
+    try:
+        answer(*arguments)
+    finally:
+        sys.setprofile(None)
+    return bool(ran)
+
+
+def test_entries_leave_nothing_to_the_general_way(robot):
+    """An entry that refuses good arguments would only be slow: the answer would be the general one."""
+    asked = calls(robot)
+    q = motion(robot)[0]
+    names = list(robot.frame_names)
+    asked |= {("frames", "several"): (q, names), ("frames", "all"): (q,), ("jacobian", "several"): (q, names)}
+    general = set()
+    for key, arguments in asked.items():
+        verb = key if isinstance(key, str) else key[0]
+        getattr(robot, verb)(*arguments)
+        if goes_the_general_way(robot, verb, arguments):
+            general.add(key)
+    assert general == WITHOUT_ENTRY.get(robot.name, set())
 
 
 def test_results_are_new_each_time(robot):

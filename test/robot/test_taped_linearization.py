@@ -103,6 +103,14 @@ def test_results_do_not_depend_on_neighbours_or_threads(at_once):
         assert np.array_equal(x[5:50], z)
 
 
+def test_wrong_rows_are_told_by_tangents():
+    robot = flexdyn_ros.load("two_link", options={"base.type": "floating"})
+    q, v, tau = states(robot, 12)
+    q[11, 3:7] *= 1.1
+    with pytest.raises(StateError, match="a quaternion in q of sample 11 "):
+        robot.linearize(q, v, tau)
+
+
 def test_wrong_rows_are_told_as_without_a_tape(at_once):
     robot = flexdyn_ros.load("two_link")
     q, v, tau = states(robot, 70)
