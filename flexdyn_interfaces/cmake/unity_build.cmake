@@ -1,6 +1,6 @@
 # each generated file spends its time in the same large headers: compile them eight at a time
 foreach(support IN ITEMS generator_c generator_py typesupport_c typesupport_fastrtps_c typesupport_fastrtps_cpp
-        typesupport_introspection_cpp typesupport_cpp)
+        typesupport_introspection_c typesupport_introspection_cpp typesupport_cpp)
   set(target ${PROJECT_NAME}__rosidl_${support})
   if(TARGET "${target}")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
