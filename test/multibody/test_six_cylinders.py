@@ -222,6 +222,8 @@ def test_a_cylinder_that_spins_between_moving_links_is_a_loop(seed):
     near(cylinder.inverse_dynamics(q[at], rates, expected)[:2], tau[at], 1e-9)
     kinetic = cylinder.energy(q[at], rates).kinetic
     assert kinetic == pytest.approx(float(loop.energy(q, v).kinetic), rel=1e-9)
+    near(cylinder.momentum(q[at], rates), loop.momentum(q, v), 1e-9)
+    near(cylinder.center_of_mass(q[at]), loop.center_of_mass(q), 1e-9)
 
 
 REFUSED = [
