@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from oil_circuits import BAR, HELD, PUMPS, SENSING, Circuit, K, rates_of
+from oil_circuits import AREAS, BAR, HELD, PUMPS, SENSING, Circuit, K, rates_of
 
 from flexdyn_ros.multibody.elements.cylinder.kernels import edges, pumps
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
+from flexdyn_ros.multibody.elements.cylinder.kernels.forces import decide
 
 # ---- valves ----
 
@@ -80,6 +81,41 @@ def test_a_pump_senses_the_chamber_that_fills_and_tank_pressure_of_a_shut_spool(
     c = Circuit([{"overlap": 0.05}], [SENSING])
     for x, expected in ((0.3, 80e5), (-0.3, 20e5), (0.0, 3e5), (1e-9, 3e5), (0.04, 3e5)):
         assert pumps.sensed(c.S, c.P, 80e5, 20e5, x)[0] == expected
+
+
+# ---- force control ----
+
+
+@pytest.mark.parametrize("law", [at.PI_LAW, at.FEEDBACK_LINEARIZATION])
+@pytest.mark.parametrize("v", [0.1, -0.1])
+def test_force_control_lets_in_what_the_piston_displaces(law, v):
+    """Where the force is right; and cylinders that are asked for openings answer as ticks decide."""
+    one = {
+        "control_law": law,
+        "kp": 1e-3,
+        "lead": 1.0,
+        "spool_time": 0.01,
+        "nominal_gain": 1e6,
+    }
+    ticked, asked = (Circuit([one]).rest(0.2, 2e3) for _ in range(2))
+    ticked.modes[:] = at.FORCE_COMMAND
+    for force, more in ((2e3, 0.0), (5e3, 0.0), (5e3, 0.02)):
+        for c in (ticked, asked):
+            c.v[:] = v + more
+        openings, forces = np.zeros(1), np.array([force])
+        arguments = asked.y, asked.v, forces, openings
+        missed = decide(asked.P.ctypes.data, 1, asked.flat, *arguments, 1e-3)
+        ticked.commands[:], asked.commands[:] = force, openings
+        if force == 2e3 and law == at.PI_LAW:
+            p = ticked["pressure_bore"][0]
+            through = edges.orifice(160e5 - p if v > 0.0 else p - 3e5, 2e4)
+            assert K * through * openings[0] == pytest.approx(AREAS[0] * v, rel=1e-5)
+        for c in (ticked, asked):
+            c.tick(1e-3)
+        assert ticked["valve_command"][0] == pytest.approx(openings[0], rel=1e-9)
+        assert missed == 0
+        law_of = [at.STATE.index(name) for name in ("integral", "rate_slope", "last_rate")]
+        asked.states[:, law_of] = ticked.states[:, law_of]
 
 
 # ---- faults ----

@@ -138,3 +138,12 @@ def test_rows_are_counted_as_they_come_or_by_pivots(tilt, as_they_come):
         independent.solve_rows(F, as_they_come, order, x, left)
         np.testing.assert_allclose(G[:, :5] @ x[:5], c[:5], rtol=0.0, atol=1e-12)
         assert not x[4]
+
+
+def test_factors_are_solved_forwards_and_backwards():
+    rng = np.random.default_rng(4)
+    L, c = np.tril(rng.standard_normal((4, 4))) + 3.0 * np.eye(4), rng.standard_normal(4)
+    for solve, factor in ((independent.forwards, L), (independent.backwards, L.T)):
+        x = c.copy()
+        solve(L, 4, x)
+        np.testing.assert_allclose(factor @ x, c, rtol=0.0, atol=1e-14)

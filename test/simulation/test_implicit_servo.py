@@ -46,6 +46,9 @@ def test_a_step_solves_the_linear_system_of_its_servo(name):
     stepper = Stepper(robot, h, "semi_implicit_euler")
     stepper.set_state(q, v)
     position, _ = stepper.actuator_motion(0.0)
+    for name, c in zip(robot.v_names, robot.coordinates, strict=True):
+        if name in robot.effort_names and not name.endswith(("/wx", "/wy", "/wz")):
+            assert position[robot.effort_names.index(name)] == q[c.q_index]
     stepper.set_servo(stiffness, damping)
     stepper.target_q[:] = position + 0.01
     stepper.advance(1, tau)
