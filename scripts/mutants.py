@@ -21,6 +21,8 @@ SYMMETRIC_CALLS = {
     "min",
     "maximum",
     "minimum",
+    "larger",
+    "smaller",
     "hypot",
     "isclose",
     "allclose",
