@@ -605,6 +605,26 @@ def test_energies_of_oil_are_closed_where_sub_steps_are_small():
     assert abs(pump - piston - loss - stored) < 1e-7 * pump
 
 
+@pytest.mark.parametrize("method", ["staggered", "rosenbrock"])
+@pytest.mark.parametrize(
+    ("pump", "supply"), [((CONSTANT, LINE), 'pressure="160e5"'), ((SENSING, SENSES), "")]
+)
+def test_a_few_steps_of_two_loads_on_one_pump_close_their_energies(pump, supply, method):
+    robot = flexdyn_ros.load(hanging(in_supply=PUMP.format(*pump), supply=supply, second_mass=250.0))
+    stepper = Stepper(robot, 1e-4, method)
+    oil, weights = FusedHydraulics(stepper, "valve"), np.array([300.0, 250.0]) * 9.81
+    oil.fill(weights)
+    stepper.tau[oil.places] = weights
+    oil.command(np.array([0.4, -0.2]))
+    stored, energy = oil.account().stored, robot.energy(stepper.q, stepper.v).total
+    assert stepper.advance(6) == oil.faults == 0
+    after = oil.account()
+    given = after.piston_work + after.loss + after.stored - stored
+    assert after.pump_work == pytest.approx(given, abs=2e-3 * after.loss)
+    raised = robot.energy(stepper.q, stepper.v).total - energy
+    assert raised == pytest.approx(after.piston_work, rel=3e-3)
+
+
 @pytest.mark.parametrize("name", ["cylinder", "platform"])
 def test_energies_of_ideal_supplies(name):
     robot = flexdyn_ros.load(hanging(in_cylinder=_SMOOTH) if name == "cylinder" else "stewart_1t")
