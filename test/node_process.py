@@ -103,12 +103,16 @@ class Client:
 
     def __init__(self, name: str = "test_client") -> None:
         import rclpy
-        from rclpy.executors import SingleThreadedExecutor
+
+        try:  # newer and several times cheaper
+            from rclpy.experimental import EventsExecutor as Executor
+        except ImportError:
+            from rclpy.executors import SingleThreadedExecutor as Executor
 
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node(name, context=self.context)
-        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor = Executor(context=self.context)
         self._executor.add_node(self.node)
         self._nothing = rclpy.Future()
         self._clients: dict[str, object] = {}

@@ -71,7 +71,7 @@ def moved(client, labs):
     advance(client, arms, 0.3)
     for lab in arms:
         send(client, lab, point_trajectory(GOAL, 1.5, JOINTS))
-    advance(client, arms, 3.5)
+    advance(client, arms, 2.5)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_canadarm2_in_orbit_is_left_to_the_servos_of_its_joints(client, labs):
     lab.log.wait_for_text("go to the servos", timeout=60.0)
     goal = [0.02, -0.02, 0.02, 0.01, 0.02]
     send(client, lab, point_trajectory(goal, 1.0, CANADARM2))
-    advance(client, [lab], 6.0)
+    advance(client, [lab], 4.5)
     command = lab.commands[-1]
     assert len(command.position) == len(command.velocity) == len(command.effort) == 5
     assert lab.reference() == pytest.approx(goal, abs=1e-9)

@@ -62,7 +62,7 @@ def test_motors_follow_a_trajectory_and_loops_move_the_platform(client, labs, ro
     advance(client, [lab], 0.2)
     goal = start + np.array([0.2, -0.1, 0.1])
     send(client, lab, point_trajectory(goal, 0.5, MOTORS))
-    advance(client, [lab], 1.5)
+    advance(client, [lab], 1.0)
     assert lab.reference() == pytest.approx(goal, abs=1e-9)
     assert list(lab.of("positions", MOTORS).values()) == pytest.approx(goal, abs=2e-3)
     q = robot.neutral()

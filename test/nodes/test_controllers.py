@@ -82,7 +82,7 @@ def followed(client, held, labs):
     """All of them have held for a while, and then followed a trajectory to GOAL."""
     for lab in labs.values():
         send(client, lab, point_trajectory(GOAL, 1.0, JOINTS))
-    advance(client, list(labs.values()), 3.0)
+    advance(client, list(labs.values()), 2.2)
 
 
 def positions(lab):
@@ -120,7 +120,7 @@ def test_a_controller_holds_and_then_follows_a_trajectory(name, labs):
     assert numbers_of(error.positions) == pytest.approx(
         numbers_of(ref.positions) - numbers_of(feedback.positions), abs=1e-12
     )
-    assert lab.missed <= 10  # of some 300
+    assert lab.missed <= 10  # of some 250
 
 
 @pytest.mark.usefixtures("followed")
