@@ -10,6 +10,7 @@ the pace is kept where the machine can, and told. Writes pictures and arrays to 
 drop before the slew begins, and ends by itself.
 
     canadarm2_demo.py [--scenario ground_drop|orbit_slew] [--speed SIMULATED_SECONDS_PER_SECOND]
+                      [--slew SECONDS]
 """
 
 from __future__ import annotations
@@ -244,8 +245,9 @@ class Recorder:
 class Director(Node):
     """Resumes the simulators, sends the trajectory, records."""
 
-    def __init__(self, arms: Iterable[Arm], speed: float) -> None:
+    def __init__(self, arms: Iterable[Arm], speed: float, length: float) -> None:
         super().__init__("canadarm2_demo")
+        self.length = length
         many = QoSProfile(depth=500)
         self.executor_ = Executor()
         self.executor_.add_node(self)
@@ -316,7 +318,7 @@ class Director(Node):
         start = max(r.t[-1] for r in chosen) + BEGIN
         message = slew_trajectory(start)
         for recorder in chosen:
-            recorder.start, recorder.until = start, start + SLEW
+            recorder.start, recorder.until = start, start + self.length
         # more than once: one that has come already is the same again
         for _ in range(3):
             for recorder in chosen:
@@ -403,6 +405,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Canadarm2 dropped on the ground, and slewed in orbit")
     parser.add_argument("--scenario", choices=("ground_drop", "orbit_slew"), help="this one only")
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per second")
+    told = "simulated seconds of the slew, 12 of which are its motion"
+    parser.add_argument("--slew", type=float, default=SLEW, help=told)
     return parser.parse_args()
 
 
@@ -415,7 +419,7 @@ def main() -> None:
     runs: dict[str, Run] = {}
     nodes = [node for arm in arms for node in start_arm(arm, asked.speed)]
     rclpy.init()
-    director = Director(arms, asked.speed)
+    director = Director(arms, asked.speed, asked.slew)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -429,7 +433,7 @@ def main() -> None:
             progress.update(task, completed=1)
             for name, scenario, length in (
                 ("ground_drop", director.drop, DROP),
-                ("orbit_slew", director.slew, SLEW),
+                ("orbit_slew", director.slew, asked.slew),
             ):
                 if asked.scenario in (None, name):
                     task = progress.add_task(f"{name} \\[s]", total=length)

@@ -40,7 +40,14 @@ NODES = {
 }
 
 
-@pytest.mark.parametrize(("module", "robot"), NODES.items())
+#: the executor is that of all nodes; simulators and servers add threads of their own
+QUICK = ("simulator", "dynamics_server", "pd_controller")
+
+
+@pytest.mark.parametrize(
+    ("module", "robot"),
+    [pytest.param(*pair, marks=[] if pair[0] in QUICK else pytest.mark.slow) for pair in NODES.items()],
+)
 def test_a_node_survives_requests_to_services_of_rclpy(module, robot, tmp_path):
     node = NodeProcess(
         module, "-p", f"description_file:={robot}", "-p", "autostart:=false", log=tmp_path / "log.txt"

@@ -136,7 +136,7 @@ def test_commands_are_the_same_though_a_trajectory_comes_earlier_or_later(contro
         assert [m.header.stamp for m in followed] == [states[i].header.stamp for i in TIMES]
         assert np.ptp(before, axis=0).max() > 0.0
         played = dict(zip(TIMES, followed, strict=True))
-        for late in (-2, -1, 0, 1, 2):
+        for late in (-2, 0, 2):
             now, again = answers(context, controller, name, states, played, late)
             assert [m.header.stamp for m in again] == [m.header.stamp for m in followed]
             # states between its begin and its coming: answered before it is known, or that at the begin after

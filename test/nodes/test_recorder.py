@@ -276,11 +276,11 @@ def test_memory_does_not_grow_with_what_is_recorded_in_split_files(tmp_path, mon
         return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces(own).traces)
 
     def held_after(count):
-        """The least that is held while these many messages are written, in ten parts: chunks come and go."""
+        """The least that is held while these many messages are written, in five parts: chunks come and go."""
         found = []
-        for _ in range(10):
-            total = recorder.written + count // 10
-            for _ in range(count // 10):
+        for _ in range(5):
+            total = recorder.written + count // 5
+            for _ in range(count // 5):
                 publisher.publish(message)
             deadline = time.monotonic() + 60.0
             while recorder.written < total:

@@ -66,6 +66,8 @@ def end(process):
             process.wait()
 
 
+# quicker, the same with another service: test_up_brings_an_arm_that_bends
+@pytest.mark.slow
 def test_up_serves_a_robot_in_a_namespace_and_ends_cleanly(domain, log):
     process = up(log, "seven_joint_arm", "--namespace", "lab", "--set", "gravity=[0, 0, -1.62]")
     try:
