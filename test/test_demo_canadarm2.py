@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from test_examples import ROOT, run
+from test_demos import ROOT, run
 
 pytestmark = pytest.mark.ros
 
@@ -28,7 +28,7 @@ def busy_machine():
 
 def slewed():
     """What a slew as fast as the machine can leaves, and what it prints."""
-    done = run(["examples/canadarm2_demo.py", "--scenario", "orbit_slew", "--speed", "100"], timeout=900)
+    done = run("canadarm2_demo.py", "--scenario", "orbit_slew", "--speed", "100", timeout=900)
     assert done.returncode == 0, done.stderr + done.stdout
     return dict(np.load(ROOT / "out" / "demo" / "canadarm2.npz")), done.stdout
 
@@ -62,7 +62,7 @@ def test_canadarm2_falls_and_is_slewed_on_nodes():
     pictures = [ROOT / "out" / "demo" / f"{name}.png" for name in ("ground_drop", "orbit_slew")]
     for picture in pictures:
         picture.unlink(missing_ok=True)
-    done = run(["examples/canadarm2_demo.py", "--speed", "2", "--slew", "17"], timeout=550)
+    done = run("canadarm2_demo.py", "--speed", "2", "--slew", "17")
     assert done.returncode == 0, done.stderr + done.stdout
     for words in (
         "lowest frequencies",
