@@ -297,7 +297,8 @@ class SerialLagrangian:
         def rate(w):
             return derivative(lambda t: self.kinetic(z + t * v, w))
 
-        c = np.array([rate(v + e[i]) - rate(v) - rate(e[i]) for i in range(self.nz)])
+        own = rate(v)
+        c = np.array([rate(v + e[i]) - own - rate(e[i]) for i in range(self.nz)])
         c -= self.gradient(lambda x: self.kinetic(x, v), z)
         energies = (self.kinetic(z, v).real, self.gravity_energy(z), self.elastic_energy(z))
         return M, c, self.gradient(self.gravity_energy, z), self.gradient(self.elastic_energy, z), *energies

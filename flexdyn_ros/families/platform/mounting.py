@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from flexdyn_ros.robot.verbs import Robot
 
 #: where records of legs and supplies are among the extras of a description
 LEGS, SUPPLIES = "leg", "supply"
+#: platforms alone, by the description that they are of, while that lives: robots with other parameters, as
+#: each column of a regressor asks for one, share them
+_MECHANISMS: dict[int, dict[str, Robot]] = {}
 
 
 class Carrier(NamedTuple):
@@ -184,15 +187,18 @@ class Mounting(Layer):
             _check_mass(functions, stand)
         functions.home = self.at_home(functions.home)
 
-    @cached_property
+    @property
     def mechanisms(self) -> dict[str, Robot]:
         """By its link, each platform and its legs alone, standing on the world; its poses are those in the
-        axes of the link that carries them."""
+        axes of the link that carries them. Of a description, not of values of parameters."""
         description = self.functions.description
-        return {
-            link: Robot(PlatformFunctions(mechanism_of(description, stand.mount)))
-            for link, stand in self._by_link.items()
-        }
+        if (found := _MECHANISMS.get(id(description))) is None:
+            found = _MECHANISMS[id(description)] = {
+                link: Robot(PlatformFunctions(mechanism_of(description, stand.mount)))
+                for link, stand in self._by_link.items()
+            }
+            finalize(description, _MECHANISMS.pop, id(description), None)
+        return found
 
     @property
     def mechanism(self) -> Robot:
