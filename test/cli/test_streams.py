@@ -59,7 +59,10 @@ def test_all_streams_may_be_closed(folder):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is of Linux")
-@pytest.mark.parametrize("words", ["check arm.urdf", "--version", "schema"])
+# each way to write is closed above; schema writes as expand does
+@pytest.mark.parametrize(
+    "words", ["check arm.urdf", "--version", pytest.param("schema", marks=pytest.mark.slow)]
+)
 def test_a_full_stdout_is_told(folder, words):
     done = shell(f"{FLEXDYN} {words} >/dev/full", folder)
     assert done.returncode == 1
@@ -68,7 +71,14 @@ def test_a_full_stdout_is_told(folder, words):
     assert "Exception ignored" not in done.stderr
 
 
-@pytest.mark.parametrize("words", ["check arm.urdf", "schema", "--help", "expand arm.urdf"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "check arm.urdf",
+        "schema",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("--help", "expand arm.urdf")),
+    ],
+)
 def test_a_reader_that_goes_ends_the_command_without_a_word(folder, words):
     done = shell(f"set -o pipefail; ({FLEXDYN} {words}; echo rc $? >&2) | true", folder)
     assert "Traceback" not in done.stderr

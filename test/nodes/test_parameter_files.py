@@ -159,7 +159,8 @@ def test_up_tells_its_nodes_to_end_when_they_cannot_be_configured(monkeypatch):
         ({}, ["--params-file", "/no/such.yaml"], "parameter file /no/such.yaml cannot be read"),
     ],
 )
-@pytest.mark.parametrize("module", ["simulator", "input_shaper"])
+# what looks around before ROS starts is the same in all nodes
+@pytest.mark.parametrize("module", ["simulator", pytest.param("input_shaper", marks=pytest.mark.slow)])
 def test_a_node_that_ros_does_not_start_says_why_in_a_sentence(module, settings, arguments, part):
     done = subprocess.run(
         [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", "--ros-args", *arguments],
