@@ -82,6 +82,11 @@ def test_energies_are_the_integrals_that_they_stand_for(fluid):
         assert beta == pytest.approx(-w * 2 * h / (high - low), rel=1e-3)
         assert h1 - h0 == pytest.approx(w * 2 * h, rel=1e-5, abs=1e-7)
         assert e1 - e0 == pytest.approx(-(p - 101325.0) * (high - low), rel=1e-4, abs=1e-7)
+    # and no step where the void begins
+    below, above = (
+        oil.energies(fluid, p, w_of(fluid, p))[0] for p in oil.VOID_PRESSURE * np.array([1 - 1e-9, 1.0])
+    )
+    assert below == pytest.approx(above, rel=1e-4)
 
 
 def test_oil_without_air_has_one_positive_pressure_in_any_volume():
