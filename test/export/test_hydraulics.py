@@ -186,8 +186,8 @@ def test_fmus_open_valves(fmi, tmp_path):
     assert force[0] == pytest.approx(hold, rel=1e-9)
     if fmi == "2.0":
         return
-    expected = flexdyn_ros.simulate(robot, 0.5, control=control, rtol=1e-9, sample=1e-2)
-    q, _ = run("ModelExchange", stop_time=0.5, relative_tolerance=1e-9)
+    expected = flexdyn_ros.simulate(robot, 0.2, control=control, rtol=1e-9, sample=1e-2)
+    q, _ = run("ModelExchange", stop_time=0.2, relative_tolerance=1e-9)
     assert np.abs(q - expected.q).max() <= 1e-5 * np.ptp(expected.q, axis=0).max()
 
 

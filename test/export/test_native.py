@@ -102,8 +102,10 @@ def test_verbs_are_the_same(name, specialized):
     "name",
     ["two_link", "flexible_two_link", "boom_on_cylinder", "mobile_arm", "mobile_arm_spatial", "stewart_1t"],
 )
-def test_wrenches_are_for_the_general_robot(name, specialized):
+def test_wrenches_are_for_the_general_robot(name, request, specialized):
     """Some of these families have no forward dynamics by a recursion."""
+    if name not in ROBOTS:
+        request.getfixturevalue("quick_compiler_here")
     robot, native = specialized(name)
     q, v, a, _ = at_random(robot)
     tau, wrench = np.zeros(robot.nu), {robot.frame_names[-1]: np.arange(6.0)}
@@ -116,7 +118,9 @@ def test_wrenches_are_for_the_general_robot(name, specialized):
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["seven_joint_arm", "flexible_two_link", "soft_arm", "stewart_1t"])
-def test_batches_of_any_length(name, specialized):
+def test_batches_of_any_length(name, request, specialized):
+    if name not in ROBOTS:
+        request.getfixturevalue("quick_compiler_here")
     robot, native = specialized(name)
     for count in (1, 7, 8, 21):
         q, v, a, tau = (
