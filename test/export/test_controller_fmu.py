@@ -1,5 +1,9 @@
 """A controller as an FMU of its own, in co-simulation with the FMU of an arm."""
 
+import os
+import subprocess
+import sys
+
 import machines
 import numpy as np
 import pytest
@@ -142,3 +146,31 @@ def test_refusals(tmp_path):
         with pytest.raises(UnsupportedError, match="actuator"):
             export.controller_fmu(flexdyn_ros.load(name), path, frequency=1.0)
     assert not list(tmp_path.iterdir())
+
+
+ASKED = """
+import sys
+from pathlib import Path
+import fmpy, flexdyn_ros
+from flexdyn_ros import export
+folder = Path(sys.argv[1])
+robot = flexdyn_ros.load("two_link")
+for write, name in ((export.controller_fmu, "law"), (export.fmu, "arm")):
+    path = write(robot, folder / f"{name}.fmu", **({"frequency": 6.0} if name == "law" else {}))
+    fmpy.simulate_fmu(str(path), stop_time=0.02, output_interval=1e-2)
+print("ended")
+"""
+
+
+def test_no_undefined_behaviour(tmp_path):
+    """Of controllers and robots: what no array holds ends the process."""
+    script = tmp_path / "cc"
+    trap = "-fsanitize=undefined -fsanitize-undefined-trap-on-error"
+    script.write_text(f'#!/bin/sh\nexec {COMPILERS[0]} "$@" -O0 {trap}\n')
+    script.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, tmp_path], env={**os.environ, "CC": str(script)}, capture_output=True,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.splitlines()[-1] == "ended"

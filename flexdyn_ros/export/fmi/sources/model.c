@@ -34,7 +34,8 @@ static void efforts(const Model *model, double *tau)
     for (i = 0; i < EFFORTS; i++) {
         tau[i] = 0.0;
     }
-    for (i = 0; i < NU; i++) {
+    /* inputs of a controller drive nothing */
+    for (i = 0; EFFORTS > 0 && i < NU; i++) {
         tau[driven[i]] = model->now.u[i];
     }
 }
