@@ -27,10 +27,10 @@ def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
     StateError
         If it is a masked array, some of whose numbers are masked.
     """
-    # imported by whoever made one
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
-        count = int(masked.getmaskarray(value).sum())
+    # imported by whoever made one; another thread may just be importing it
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())
+    if isinstance(value, masked) and np.ma.is_masked(value):
+        count = int(np.ma.getmaskarray(value).sum())
         raise StateError(f"masked entries in {name}: {count}, expected an array without any")
     try:
         array = np.asarray(value)

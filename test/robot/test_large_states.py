@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -111,6 +113,14 @@ def test_masked_numbers_are_refused_and_masks_without_any_are_taken() -> None:
         robot.bias_forces(np.ma.array([1.0, 2.0], mask=[False, True]), v)
     whole = np.ma.array([1.0, 2.0], mask=False)
     np.testing.assert_array_equal(robot.bias_forces(whole, v), robot.bias_forces(whole.data, v))
+
+
+def test_calls_go_on_while_another_thread_imports_masked_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = flexdyn_ros.load("two_link")
+    expected = robot.bias_forces([1.0, 2.0], [0.0, 0.0])
+    # as it is before its first definition
+    monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))
+    np.testing.assert_array_equal(robot.bias_forces([1.0, 2.0], [0.0, 0.0]), expected)
 
 
 def test_arguments_have_thirty_axes_at_most() -> None:
