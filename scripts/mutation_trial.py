@@ -32,7 +32,7 @@ import numba
 import pytest
 import scipy.integrate
 import scipy.optimize  # noqa: F401
-from mutants import Mutant, mutants_of
+from mutants import TOUCHED, Mutant, marked, mutants_of
 
 ROOT = Path(os.environ["FLEXDYN_ROOT"])
 PACKAGE = os.environ.get("FLEXDYN_MUTATED", "flexdyn_ros")
@@ -42,7 +42,6 @@ NOT_MUTATED = (f"{PACKAGE}/nodes/", f"{PACKAGE}/cli/ros/")
 ENOUGH = 0.95
 # s of processor time: a test and a file when mapped; tests that a mutant meets, at home and elsewhere; all
 A_TEST, A_FILE, HOME, ELSEWHERE, A_MUTANT = 1.5, 8, 15, 6, 60
-TOUCHED = "_a_statement_of_a_mutant_runs"
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0",
            "--import-mode=importlib", f"--rootdir={ROOT}",
            "-m", "not slow and not cold and not realtime and not ros"]  # fmt: skip
@@ -95,34 +94,6 @@ def _end(child: int) -> None:
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(child, 0)
-
-
-def marked(source: bytes, file: str, lines: set[int]) -> ast.Module:
-    """A module that calls TOUCHED before each statement that begins in one of `lines`.
-
-    What stands outside of functions is touched by each call of a function of the module.
-    """
-    tree = ast.parse(source)
-    outside = set(lines)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    for function in functions:
-        outside -= set(range(function.body[0].lineno, function.end_lineno + 1))
-
-    def mark(marks: Iterable[int], place: ast.stmt) -> list[ast.stmt]:
-        names = [ast.Constant(f"{file}:{line}") for line in sorted(marks)]
-        call = ast.Expr(ast.Call(ast.Name(TOUCHED, ast.Load()), names, []))
-        return [ast.fix_missing_locations(ast.copy_location(call, place))] if names else []
-
-    for node in list(ast.walk(tree)):
-        for name in ("body", "orelse", "finalbody"):
-            statements = getattr(node, name, None)
-            if isinstance(statements, list):
-                parts = [[*mark(lines & {part.lineno}, part), part] for part in statements]
-                setattr(node, name, list(itertools.chain.from_iterable(parts)))
-    for function in functions:
-        after = int(ast.get_docstring(function, clean=False) is not None)
-        function.body[after:after] = mark(outside, function.body[0])
-    return tree
 
 
 class Notes:
