@@ -120,7 +120,28 @@ class SerialLast(LoadFileScheduling):
             self.workqueue.move_to_end(scope)
         return bool(self.workqueue) and self._is_kept(next(iter(self.workqueue)))
 
+    def remove_node(self, node):
+        """A test that ends its process is not begun again; nor is a file handed out that is done.
+
+        LoadFileScheduling does both: the first would end one process after the other, the second leaves one
+        with nothing to tell of, which nobody ends.
+        """
+        work = self.assigned_work[node]
+        for scope in [scope for scope, tests in work.items() if all(tests.values())]:
+            del work[scope]
+        if not work:
+            return super().remove_node(node)
+        scope, tests = next(iter(work.items()))
+        crashed = next(test for test, is_done in tests.items() if not is_done)
+        tests[crashed] = True
+        if all(tests.values()):
+            del work[scope]
+        super().remove_node(node)
+        return crashed
+
     def _assign_work_unit(self, node) -> None:
+        if node not in self.registered_collections:
+            return  # a process in the place of one that has ended: it asks when it has collected the tests
         if not self._in_order:
             self._in_order = True
             for scope in reversed(self.longest):

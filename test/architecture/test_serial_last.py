@@ -45,10 +45,22 @@ def times(folder, ordinary, marked, processes=2):
             (folder / f"test_{kind}_{i}.py").write_text(
                 FILE.format(mark=mark, count=count, name=kind, file=i)
             )
+    run = run_shared(folder, processes)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"{sum(ordinary) + sum(marked)} passed" in run.stdout.splitlines()[-1]
+    found = {"ordinary": [], "alone": []}
+    for line in (folder / "times").read_text().splitlines():
+        kind, file, begin, end = line.split()
+        found[kind].append((float(begin), float(end), int(file)))
+    return found
+
+
+def run_shared(folder, processes):
+    """The run of the tests of a folder by some processes."""
     arguments = f"-q -p xdist -p no:cacheprovider -n {processes} --dist loadfile"
     arguments += f" -c {os.devnull} --rootdir {folder} {folder}"
     alone = {"PYTHONPATH": str(TEST), "TIMES": str(folder / "times"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    run = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "pytest", *arguments.split()],
         cwd=folder,
         env=os.environ | alone,
@@ -57,13 +69,6 @@ def times(folder, ordinary, marked, processes=2):
         timeout=120,
         check=False,
     )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert f"{sum(ordinary) + sum(marked)} passed" in run.stdout.splitlines()[-1]
-    found = {"ordinary": [], "alone": []}
-    for line in (folder / "times").read_text().splitlines():
-        kind, file, begin, end = line.split()
-        found[kind].append((float(begin), float(end), int(file)))
-    return found
 
 
 @pytest.mark.parametrize(("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str)
@@ -83,6 +88,30 @@ def test_files_that_are_named_go_first_in_their_order(tmp_path):
         begins.setdefault(file, begin)
     # two processes begin with the first two of them
     assert max(begins[3], begins[1]) < min(begins[0], begins[2])
+
+
+CRASHING = """
+import os, pytest
+{mark}
+@pytest.mark.parametrize("number", range(4))
+def test_it(number):
+    if number in {ending}:
+        os._exit(3)
+"""
+
+
+@pytest.mark.parametrize("mark", ["", "pytestmark = pytest.mark." + "realtime"], ids=["among_others", "last"])
+@pytest.mark.parametrize("ending", [(1,), (0, 3)], ids=str)
+def test_a_test_that_ends_its_process_fails_once_and_all_others_are_run(mark, ending, tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    for i in range(3):
+        (tmp_path / f"test_ordinary_{i}.py").write_text(
+            FILE.format(mark="", count=3, name="ordinary", file=i)
+        )
+    (tmp_path / "test_crashing.py").write_text(CRASHING.format(mark=mark, ending=ending))
+    run = run_shared(tmp_path, 2)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert f"{len(ending)} failed, {9 + 4 - len(ending)} passed" in run.stdout.splitlines()[-1]
 
 
 def test_files_that_go_first_are_there():
