@@ -34,9 +34,9 @@ SYMMETRIC_CALLS = {
     "sum2",
 }
 TYPES = {"dict", "tuple", "Callable", "Mapping", "Generator", "Literal", "NamedTuple"}
-# a tenth more of a tolerance is no mistake, nor a round more of an iteration
+# a tenth more of a tolerance is no mistake, nor a round more of an iteration, nor an answer more that is kept
 TOLERANCE = 1e-5
-ROUNDS = re.compile(r"(ROUNDS|ITERATIONS|HALVINGS|ATTEMPTS)$")
+ROUNDS = re.compile(r"(ROUNDS|ITERATIONS|HALVINGS|ATTEMPTS)$|^KEPT$")
 SILENT_FUNCTIONS = {"__repr__", "__str__", "__dir__", "_repr_html_", "__init_subclass__"}
 
 

@@ -30,6 +30,10 @@ class Tally:
     """Where counting numbers report."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from zero."""
         self.additions = self.multiplications = 0
 
     @property
@@ -218,5 +222,5 @@ def counting_state(arm: Arm, tally: Tally) -> State:
     n = Counter(tally)
     each = [n] * len(arm.coordinates)
     state = _state(arm, [Angle(n, n, n)] * len(arm.joints), each, each)
-    tally.additions = tally.multiplications = 0
+    tally.begin()
     return state

@@ -1,6 +1,7 @@
 """`simulate --control`, `compare`, `from-dh` and `doctor`: files in, files out, exit codes."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -194,7 +195,10 @@ def test_doctor_tells_what_is_there(flexdyn):
         assert one["state"] in ("found", "missing", "optional", "told")
         # whatever is not there has a remedy
         assert bool(one["remedy"]) == (one["state"] in ("missing", "optional")), one
-    assert "[jax]" in flexdyn("doctor")[1]
+    text = flexdyn("doctor")[1]
+    assert "[jax]" in text
+    # a heading a topic, above what it is about
+    assert len(re.findall(r"^\S", text, re.M)) == len({one["topic"] for one in told["findings"]})
 
 
 def test_doctor_finds_what_is_broken(flexdyn, monkeypatch, tmp_path):

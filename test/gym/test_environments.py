@@ -1,6 +1,7 @@
 """Environments that Gymnasium's own checker accepts, and that a seed repeats bit for bit."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +38,17 @@ def test_gymnasium_finds_and_accepts_them(name):
     assert many.observation_space.contains(seen)
     with pytest.raises(UnknownNameError, match="did you mean Slew"):
         Environment("Slw")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_and_times_are_those_of_the_page(name):
+    page = Path(__file__).parents[2] / "docs" / "gym.md"
+    (row,) = (line for line in page.read_text().splitlines() if line.startswith(f"| `flexdyn/{name}-v0`"))
+    task = TASKS[name]
+    assert f"| {task.acts} " in row
+    assert f"({task.sees}) |" in row
+    times = f"{task.length} actions of {1e3 * task.dt * task.steps:g} ms, steps of {1e3 * task.dt:g} ms"
+    assert f"| {times} |" in row
 
 
 def episode(environment, seed, actions):

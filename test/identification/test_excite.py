@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import yaml
 from identification.motions import other_numbers
+from pendulums import wheel
 
 from flexdyn_ros import errors, load
 from flexdyn_ros.identification import (
@@ -157,6 +158,15 @@ def test_limits_that_cannot_be_kept_are_told(robot):
 def test_a_motion_in_which_no_joint_may_move_is_refused():
     with pytest.raises(errors.StateError, match="no joint has room"):
         excite(load("two_link"), 2.0, limits={"position": 0.0})
+
+
+@pytest.mark.parametrize(("kind", "reach"), [("continuous", "3.14159"), ("prismatic", "1")])
+def test_without_limits_of_a_joint_half_a_turn_or_a_metre_is_room(kind, reach):
+    limit = '<limit lower="-9" upper="9" effort="5" velocity="5"/>' if kind == "prismatic" else ""
+    with pytest.raises(errors.StateError, match=f"axle has no room: position from 5 to {reach}$"):
+        excite(wheel(limit, kind=kind), 2.0, {"position": (5.0, 6.0)})
+    with pytest.raises(errors.StateError, match=f"axle has no room: position from -{reach} to -5$"):
+        excite(wheel(limit, kind=kind), 2.0, {"position": (-6.0, -5.0)})
 
 
 def test_a_robot_without_joints_is_told_that_there_is_nothing_to_excite():

@@ -9,7 +9,7 @@ from identification.motions import measured
 from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, ModalTable, fit_output, predicted_outputs
 from flexdyn_ros.identification.output.adjustable import Adjustable
-from flexdyn_ros.identification.output.channels import channels_of
+from flexdyn_ros.identification.output.channels import Sensor, channels_of
 
 pytest.importorskip("pandas")
 
@@ -397,3 +397,17 @@ def test_strains_without_a_section_are_no_measurement():
     assert [channel.name for channel in channels_of(robot, columns, None)] == columns[1:]
     with pytest.raises(errors.StateError, match=r"'boom_1@0.1.strain' cannot be predicted.*with a section"):
         channels_of(robot, columns, columns)
+
+
+@pytest.mark.parametrize("frequency", [2.0, 8.0, 40.0])
+def test_a_sensor_that_lags_has_the_response_of_its_two_poles(frequency):
+    step, natural, ratio = 1e-3, 8.0, 0.3
+    t = step * np.arange(4000)
+    seen = Sensor(2.0, 0.5, natural, ratio).seen(3.0 + np.sin(2.0 * np.pi * frequency * t), step)
+    # the trapezoidal rule takes a frequency for 2/h tan(w h/2)
+    s, w = 2j / step * np.tan(np.pi * frequency * step), 2.0 * np.pi * natural
+    H = w**2 / (s**2 + 2.0 * ratio * w * s + w**2)
+    steady = 2.0 * (3.0 + np.imag(H * np.exp(2j * np.pi * frequency * t))) + 0.5
+    np.testing.assert_allclose(seen[-1500:], steady[-1500:], rtol=0.0, atol=1e-9)
+    # at rest before
+    np.testing.assert_allclose(Sensor(cutoff=natural).seen(np.full(9, 3.0), step), 3.0, rtol=1e-12)

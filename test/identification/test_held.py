@@ -6,6 +6,7 @@ from identification.motions import sums_of_sines
 
 from flexdyn_ros import continuous, load, simulate
 from flexdyn_ros.identification import Measurement, fit_linear, fit_output
+from flexdyn_ros.identification.output.experiments import inputs_of
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 pytest.importorskip("pandas")
@@ -100,6 +101,9 @@ def test_grids_and_delays_keep_what_was_held():
     moved = log.shifted({"elbow.effort": -0.5 * STEP})
     assert not moved.held
     assert moved["shoulder.effort"][1:] == pytest.approx(tau[1:] + tau[:-1])
+    # a grid has its last sample whatever rounding makes of the number of steps
+    for n in (4, 7, 30):
+        assert len(Measurement.of(np.arange(n) / 10.0, {"x": np.ones(n)}).resampled(10.0)) == n
     assert log.shifted({"x": 0.02}).held
     assert log.between(0.1, 0.2).held
     assert log.filtered(10.0).held
@@ -167,3 +171,18 @@ def test_outputs_are_fitted_with_held_efforts_as_they_were(damped):
     off, right = (error_of_damping(damped, one) for one in (between, data))
     assert right < 1e-3
     assert right < 0.1 * off
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_is_known_of_efforts_moves_no_robot_beside_valves_neither(held):
+    robot, t = load("excavator"), STEP * np.arange(6.0)
+    swing, valve = 40.0 * t**2 - 1.0, {"boom_cylinder.valve_command": np.sin(t)}
+    columns = {"swing.effort": swing + t, "swing.known_effort": t}
+    alone = inputs_of(robot, Measurement.of(t, columns, held=held), "efforts", 1)
+    assert alone.tau[:, 0] == pytest.approx(swing)
+    assert not alone.tau[:, 1:].any()
+    beside = inputs_of(robot, Measurement.of(t, columns | valve, held=held), "efforts", 1).values.T
+    assert beside[robot.effort_names.index("boom_cylinder")] == pytest.approx(np.sin(t))
+    # efforts on lines between samples act by their means until the next
+    between = swing if held else np.append(0.5 * (swing[:-1] + swing[1:]), swing[-1])
+    assert beside[0] == pytest.approx(between)

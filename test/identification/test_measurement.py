@@ -8,7 +8,7 @@ import pytest
 from scipy.io import savemat
 
 from flexdyn_ros import errors, load, simulate
-from flexdyn_ros.identification import Measurement
+from flexdyn_ros.identification import Measurement, fit_linear
 
 RATE = 200.0
 
@@ -215,7 +215,10 @@ def test_gaps_nan_and_times_that_do_not_rise_are_told(good, robot):
     )
     backward = good.t.copy()
     backward[50] = backward[48]
-    assert "times do not rise" in told(Measurement.of(backward, dict(good.columns)), robot)
+    back = Measurement.of(backward, dict(good.columns))
+    assert "times do not rise" in told(back, robot)
+    with pytest.raises(errors.StateError, match="times do not rise"):
+        fit_linear(robot, back)
     assert "too short: 9 samples" in told(good.between(0.0, 0.04), robot)
 
 

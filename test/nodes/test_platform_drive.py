@@ -127,6 +127,18 @@ def simulated(robot, hydraulics):
     return Simulation(robot, buffer, home, np.zeros(6), *gains, drive, dt=1e-3)
 
 
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_platform_that_follows_a_path_carries_another_payload_at_once(robot, follows):
+    simulation = simulated(robot, "none")
+    if follows:
+        simulation.drive.follow(path(robot, 0.0))
+    simulation.set_payload("platform", 300.0, np.zeros(3), None)
+    for _ in range(50):
+        assert simulation.tick(1)
+    sag = robot.neutral()[2] - simulation.stepper.q[2]
+    assert abs(sag) < 1e-7 if follows else sag > 1e-3
+
+
 @pytest.fixture
 def node():
     import rclpy

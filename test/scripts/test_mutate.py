@@ -72,7 +72,8 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
     ("y = smaller(larger(a, b), c)", []),
     ("'a' + b", []), ("x.clear()", ["pass"]), ("x[k] += y", ["pass", "x[k] -= y"]), ("x.y = z", ["pass"]),
     ("assert x > 1", []), ("y = zip(x, strict=True)", []),
-    ("MOST_ROUNDS = 8", []), ("_NEAR, _HALVINGS, y = 0.5, 30, -x", ["0.55", "x"]),
+    ("MOST_ROUNDS = 8", []), ("KEPT = 8", []), ("_KEPT = 0.5", ["0.55"]),
+    ("_NEAR, _HALVINGS, y = 0.5, 30, -x", ["0.55", "x"]),
 ])  # fmt: skip
 def test_a_mistake(before, after):
     texts = [mutant.text for mutant in mutants_of("m.py", before.encode())]

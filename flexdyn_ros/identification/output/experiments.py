@@ -23,6 +23,7 @@ from flexdyn_ros.identification.output.inputs import (
     Inputs,
     Positions,
     as_made,
+    efforts_of,
     input_columns,
 )
 from flexdyn_ros.identification.signals import filled_in
@@ -55,7 +56,7 @@ class Valves(Inputs):
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Valves:
         cylinders = robot.hydraulics.names
-        values, _ = input_columns(measurement, robot.effort_names, ".effort")
+        values = efforts_of(robot, measurement)
         if measurement.held is False:
             # on lines between samples: their means
             values[:-1] = 0.5 * (values[:-1] + values[1:])

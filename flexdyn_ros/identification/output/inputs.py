@@ -74,6 +74,12 @@ def input_columns(
     return values, tuple(found)
 
 
+def efforts_of(robot: Robot, measurement: Measurement) -> np.ndarray:
+    """Efforts (n, nu) without what is known and not in the model."""
+    efforts, known = (input_columns(measurement, robot.effort_names, e)[0] for e in (".effort", KNOWN))
+    return efforts - known
+
+
 def as_made(
     values: np.ndarray, names: tuple[str, ...], sensors: Mapping[str, Sensor], step: float
 ) -> np.ndarray:
@@ -101,8 +107,7 @@ class Efforts(Inputs):
 
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Efforts:
-        tau, _ = input_columns(measurement, robot.effort_names, ".effort")
-        tau -= input_columns(measurement, robot.effort_names, KNOWN)[0]
+        tau = efforts_of(robot, measurement)
         areas = robot.pressure_areas
         shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
         act = any(state.name in measurement.columns for state in robot.element_states)

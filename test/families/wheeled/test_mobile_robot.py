@@ -133,6 +133,15 @@ def test_wrenches_are_those_of_the_jacobian():
     for frame in ("link_1", "link_2/tip", "base_link", "link_1@0.4"):
         load = robot.bias_forces(q, v) - robot.inverse_dynamics(q, v, np.zeros(robot.nv), {frame: w})
         assert np.allclose(load, robot.jacobian(q, frame).T @ w, rtol=0.0, atol=1e-11)
+    eye = (
+        '<link name="eye"/><joint name="bolt" type="fixed"><parent link="{}"/><child link="eye"/>'
+        '<origin xyz="0.2 0.3 0.1"/></joint>'
+    )
+    for link in ("cart", "l1"):
+        beside = flexdyn_ros.load(chain((False,), extra=eye.format(link)))
+        at = beside.random(np.random.default_rng(5))
+        load = beside.bias_forces(at, 0 * at) - beside.inverse_dynamics(at, 0 * at, 0 * at, {"eye": w})
+        assert np.allclose(load, beside.jacobian(at, "eye").T @ w, rtol=0.0, atol=1e-11)
     a = robot.forward_dynamics(q, v, efforts(robot, 1, 2), {"link_2/tip": w})
     tau = robot.inverse_dynamics(q, v, a, {"link_2/tip": w})
     assert np.allclose(tau[1:], efforts(robot, 1, 2)[1:], rtol=0.0, atol=1e-10)

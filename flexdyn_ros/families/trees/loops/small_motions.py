@@ -78,8 +78,8 @@ def linearized(
     locked: np.ndarray,
     slopes: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A (N, 2 nv, 2 nv) and B (N, 2 nv, nu) at rows of q, v, tau and the accelerations and multipliers there;
-    zero in the rows of accelerations of locked (nv,) coordinates."""
+    """A (N, 2 nv, 2 nv) and B (N, 2 nv, nu) at rows of q, v, tau and the accelerations and multipliers there,
+    with `locked` (nv,) coordinates at rest, whose own rows and columns are not meant."""
     f, robot, nv = loops.functions, loops.open, loops.functions.nv
     count = len(state["q"])
     A, B = np.zeros((count, 2 * nv, 2 * nv)), np.zeros((count, 2 * nv, f.nu))
@@ -94,7 +94,6 @@ def linearized(
         bent = curvature(loops.geometry, *(x[i] for x in (state["q"], state["v"], *solution[:2])))
         force = -np.concatenate([slopes[0][i] - bent.force, slopes[1][i], -efforts[i]], axis=1)
         target = -np.concatenate([bent.by_q, bent.by_v, np.zeros((len(bent.by_q), f.nu))], axis=1)
-        force[locked] = 0.0
         own = np.where(locked | locked[:, None], np.eye(nv), M[i])
         factors = Constrained(own[None], np.where(locked, 0.0, J[i])[None])
         change = factors.solve(force[None], target[None])[0][0]
