@@ -51,11 +51,11 @@ from flexdyn_interfaces.srv import Step
 ROBOT = "canadarm2"
 RELEASE = (-0.6, 1.0, -0.4, 0.3, 0.0)
 # seconds simulated. After some 3 s the drop says little: three, four and five modes a boom part (example 04)
-DROP, SLEW = 3.0, 24.0
+DROP, SLEW = 3.0, 18.0
 RATE = {"ground_drop": 100.0, "orbit_slew": 50.0}  # states, and with them commands, per simulated second
 STEP = 0.001  # s, of the simulators
 LOST = 5.0  # seconds after which the answer of a controller is taken for lost
-RISE, CRUISE = 2.0, 8.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
+RISE, CRUISE = 2.0, 5.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
 SPEEDS = (0.040, -0.045, 0.030, 0.020, 0.030)  # rad/s of the joints then; their limit is 0.0698
 BANDWIDTH = 4.0  # rad/s, of the joints' servos: above the lowest vibration with the joints locked, 2.3
 BEGIN = 1.5  # simulated seconds between sending the trajectory and its start
@@ -405,7 +405,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Canadarm2 dropped on the ground, and slewed in orbit")
     parser.add_argument("--scenario", choices=("ground_drop", "orbit_slew"), help="this one only")
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per second")
-    told = "simulated seconds of the slew, 12 of which are its motion"
+    told = "simulated seconds of the slew, 9 of which are its motion"
     parser.add_argument("--slew", type=float, default=SLEW, help=told)
     return parser.parse_args()
 

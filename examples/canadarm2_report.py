@@ -22,7 +22,7 @@ Y_COLOUR, Z_COLOUR = "C6", "C4"
 #: share of the pace that was asked for, below which the machine counts as overloaded
 KEPT = 0.95
 #: seconds after the end of the slew, shaped or not, in which what still swings is measured
-SETTLED = (15.5, 24.0)
+SETTLED = (12.5, 18.0)
 
 
 @dataclass

@@ -62,7 +62,7 @@ def test_canadarm2_falls_and_is_slewed_on_nodes():
     pictures = [ROOT / "out" / "demo" / f"{name}.png" for name in ("ground_drop", "orbit_slew")]
     for picture in pictures:
         picture.unlink(missing_ok=True)
-    done = run("canadarm2_demo.py", "--speed", "2", "--slew", "17")
+    done = run("canadarm2_demo.py", "--speed", "2", "--slew", "14")
     assert done.returncode == 0, done.stderr + done.stdout
     for words in (
         "lowest frequencies",
@@ -80,7 +80,7 @@ def test_canadarm2_falls_and_is_slewed_on_nodes():
     joints = [list(arrays["names"]).index(name) for name in ("shoulder_pitch", "elbow_pitch")]
     for name in ("slew_flexible", "slew_unshaped"):
         moved = arrays[f"{name}_q"][-1, joints] - arrays[f"{name}_q"][0, joints]
-        assert moved == pytest.approx([0.4, -0.45], abs=5e-3)
+        assert moved == pytest.approx([0.28, -0.315], abs=5e-3)
         assert np.abs(arrays[f"{name}_tau"]).max() <= 2332.0 + 1e-6
         assert np.abs(arrays[f"{name}_v"][:, joints]).max() < 0.0698
         assert np.abs(arrays[f"{name}_v"][-1, joints]).max() < 2e-3

@@ -92,6 +92,7 @@ class Wheels(Recipe):
         super().__init__(environment, lock)
         # an installation writes flexdyn_ros.egg-info, which all environments of the repository have in common
         self.package_lock = Lock(environment.root / "build" / "package.lock", lock.holder)
+        self.parsed = environment.build / "parsed"
 
     def steps(self) -> list[Step]:
         hashed, version = self.environment.hash_of, self.environment.version
@@ -108,13 +109,8 @@ class Wheels(Recipe):
         return [
             self.packages("kernel-packages", numbers, lists["-kernels"], after=("venv",)),
             self.packages("packages", library, lists["-ros"], lists[""], after=("kernel-packages",)),
-            self.step(
-                "interfaces", interfaces, partial(self.build, "flexdyn_interfaces"), after=("packages",)
-            ),
-            *(
-                self.step(name, fallback, partial(self.build_fallback, name), after=("packages",))
-                for name in FALLBACKS
-            ),
+            self.messages("interfaces", interfaces, partial(self.build, "flexdyn_interfaces")),
+            *(self.messages(name, fallback, partial(self.build_fallback, name)) for name in FALLBACKS),
             self.step("package", package, self.install_package, self.package_lock, after=("packages",)),
             self.step("bytecode", written, self.write_bytecode, after=("package", "interfaces", *FALLBACKS)),
             # the library's own once more: all versions have to agree; not while messages are compiled, for
@@ -160,9 +156,16 @@ class Wheels(Recipe):
         if include.returncode == 0 and not Path(include.stdout.strip(), "Python.h").is_file():
             raise SetupError(f"Python.h of {maker} was not found; ROS 2 messages need it", HEADERS)
 
+    def messages(self, name: str, key: str, commands) -> Step:
+        """A package of interfaces; each of its files is parsed once (parsing/sitecustomize.py)."""
+        path = os.pathsep.join(filter(None, [str(HERE / "parsing"), os.environ.get("PYTHONPATH")]))
+        parsed = {"PYTHONPATH": path, "FLEXDYN_PARSED": str(self.parsed)}
+        return self.step(name, key, commands, after=("packages",), environment=parsed)
+
     def build(self, folder: str) -> Iterator[list[str]]:
         """Configure, compile and install a package of interfaces, as far as Python nodes need it."""
         self.check_compiler()
+        self.parsed.mkdir(parents=True, exist_ok=True)
         venv = self.environment.venv
         target = self.environment.build / Path(folder).name
         shutil.rmtree(target, ignore_errors=True)
