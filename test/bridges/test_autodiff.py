@@ -8,9 +8,6 @@ import flexdyn_ros
 from flexdyn_ros.bridges import jax_functions
 from flexdyn_ros.errors import UnknownNameError
 
-jax = pytest.importorskip("jax")
-jnp = jax.numpy
-
 ROBOTS = ("seven_joint_arm", "flexible_two_link", "soft_arm", "stewart_electric")
 
 FLOATING = """<robot name="satellite">
@@ -24,8 +21,17 @@ FLOATING = """<robot name="satellite">
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def with_jax():
+    """JAX, in the process that runs these tests: it takes a second to import, and looks in at each collection
+    of garbage."""
+    global jax, jnp
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+
 @pytest.fixture(autouse=True)
-def double_precision():
+def double_precision(with_jax):
     """Doubles for these tests only: the switch belongs to the whole process."""
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
