@@ -19,12 +19,21 @@ FLAGS = (
 )
 #: seconds that a page gets to do something on a machine that is busy
 PATIENCE = 90.0
-#: at most six frames a second: a page that is drawn in software takes all processors for sixty
+#: at most four frames a second: a page that is drawn in software takes all processors for sixty
 CALM = """
 const every = window.requestAnimationFrame.bind(window);
-window.requestAnimationFrame = (draw) => setTimeout(() => every(draw), 150);
+window.requestAnimationFrame = (draw) => setTimeout(() => every(draw), 250);
 window.cancelAnimationFrame = clearTimeout;
 """
+#: no samples between pixels
+ROUGH = """
+const smooth = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function(kind, options) {
+  return smooth.call(this, kind, kind.startsWith('webgl') ? {...options, antialias: false} : options);
+};
+"""
+#: the scene in a quarter of the pixels of the page
+COARSE = "/?fixedDpr=0.5"
 #: counts the animation frames in which the canvas was drawn to
 COUNTER = """
 window.drawn = 0; let dirty = false;
@@ -78,8 +87,8 @@ class Page:
         width: int = 960,
         height: int = 540,
         *,
-        path: str = "",
-        script: str = CALM,
+        path: str = COARSE,
+        script: str = CALM + ROUGH,
     ) -> None:
         self.errors: list[str] = []
         self.page = chrome.new_page(viewport={"width": width, "height": height})

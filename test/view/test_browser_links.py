@@ -1,4 +1,4 @@
-"""Links, twins, other robots and phones, in a real browser."""
+"""Links, twins and other robots, in a real browser."""
 
 import numpy as np
 import pytest
@@ -42,30 +42,6 @@ def desk(chrome, viewer):
 def page(desk):
     desk.errors.clear()
     return desk
-
-
-def test_a_phone_shows_the_robot_above_the_panel(chrome, viewer):
-    page = Page(chrome, viewer.port, 390, 844)
-    try:
-        (client,) = viewer.server.get_clients().values()
-        low, high = viewer.cameras.swept()
-        corners = np.array([low, high, [low[0], high[1], low[2]], [high[0], low[1], high[2]]])
-
-        def places():
-            return in_picture(client.camera, corners, 390, 844).T
-
-        # the page says where its camera stands before it hears where it is to stand
-        page.until(lambda: np.abs(places()).max() < 1.0, "the robot is not in the picture")
-        page.settle()
-        x, y = places()
-        assert np.abs(x).max() < 1.0
-        assert y.max() < 1.0
-        panel = page.page.get_by_role("tab", name="Look").bounding_box()
-        top = 0.5 * (1.0 - y.min()) * 844
-        assert top < panel["y"]
-        assert not page.errors
-    finally:
-        page.page.close()
 
 
 def place_of(viewer, frame):
@@ -210,8 +186,7 @@ def test_a_rigid_twin_moves_beside_the_robot(page, viewer):
     assert not page.errors
 
 
-def test_another_robot_is_chosen_on_the_page_and_the_first_again(chrome, viewer):
-    page = Page(chrome, viewer.port, WIDTH, HEIGHT)
+def test_another_robot_is_chosen_on_the_page_and_the_first_again(page, viewer):
     for name, source in (("two_link", "run"), ("canadarm2", "rest")):
         page.page.get_by_role("combobox", name="Robot").click()
         page.page.get_by_role("option", name=name, exact=True).click()
@@ -223,4 +198,3 @@ def test_another_robot_is_chosen_on_the_page_and_the_first_again(chrome, viewer)
         assert np.std(orange) > 5.0
     assert viewer.robot is viewer.given
     assert not page.errors
-    page.page.close()

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from browser import Page, browser
+from browser import CALM, Page, browser
 from models import joint, robot_text
 
 import flexdyn_ros
@@ -32,9 +32,9 @@ def chrome():
 
 
 @contextmanager
-def seen_from_the_side(chrome, viewer, **options):
+def seen_from_the_side(chrome, viewer, script=CALM):
     """The page of a viewer, which is closed after, and its client."""
-    page = Page(chrome, viewer.port, *SIZE, path=SHARP, **options)
+    page = Page(chrome, viewer.port, *SIZE, path=SHARP, script=script)
     try:
         viewer.cameras.look_from("side")
         (client,) = viewer.server.get_clients().values()
