@@ -86,10 +86,12 @@ def robot():
 
 @pytest.fixture
 def running(simulator, client):
-    """The simulator, reset and running."""
+    """The simulator, reset and running; paused after, since a thousand steps a second take a processor."""
     assert call_trigger(client, "reset").success
     assert call_trigger(client, "resume").success
-    return simulator
+    yield simulator
+    if simulator.alive:
+        call_trigger(client, "pause")
 
 
 def call_trigger(client, name):
