@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import time
+from itertools import product
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
 from exported import COMPILERS, STRICT, at_random, compiled, residual, run_example
 from models import two_link_arm
+from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -268,9 +270,15 @@ def test_steps_that_need_more_than_a_state_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("gravity", ["0 0 -9.81", "0 0 0"])
-@pytest.mark.parametrize("centre", ["0 0 0", "0.5 0 0"])
-@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize(
+    ("kind", "centre", "gravity"),
+    # a slider does not feel where its centre is, nor a joint in its centre the weight
+    few(list(product(("revolute", "prismatic"), ("0 0 0", "0.5 0 0"), ("0 0 -9.81", "0 0 0"))), [
+        ("revolute", "0 0 0", "0 0 -9.81"), ("revolute", "0.5 0 0", "0 0 -9.81"),
+        ("revolute", "0.5 0 0", "0 0 0"), ("prismatic", "0.5 0 0", "0 0 -9.81"),
+        ("prismatic", "0 0 0", "0 0 0"),
+    ]),
+)  # fmt: skip
 def test_small_arms_compile_where_warnings_are_errors(kind, centre, gravity, tmp_path):
     """What one joint does depends on no angle, on no speed, or on neither: arguments that are not read."""
     text = f"""<robot name="one"><link name="base"/><link name="arm">

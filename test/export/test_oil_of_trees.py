@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from exported import COMPILERS, compiled, fmu_name, run_example
 from oil_robots import HANGING, hanging, stewart_on
+from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -89,7 +90,7 @@ def test_steps_in_c_are_those_of_a_stepper(variant, tmp_path):
     assert np.abs(stepper.q - robot.neutral()).max() > 1e-3
 
 
-@pytest.mark.parametrize("variant", ["a pump with a lag", "boom", "excavator"])
+@pytest.mark.parametrize("variant", few(["a pump with a lag", "boom", "excavator"], 2))
 def test_the_example_prints_pythons_numbers(variant, tmp_path):
     with pytest.warns(flexdyn_ros.errors.FlexdynWarning, match="forces of its cylinders"):
         export.c(

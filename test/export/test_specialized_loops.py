@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from closed_states import INVERSE, possible, state_of
 from exported import COMPILERS
+from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -27,8 +28,8 @@ OPTIMIZED = ("delta", "two motors", "beam")
 
 @pytest.mark.parametrize(
     "name",
-    # a megabyte of C: springs of joints are beside loops in no other way than links that bend
-    [pytest.param(n, marks=[pytest.mark.slow] * (n == "elastic mixture")) for n in INVERSE],
+    # springs of joints, and rigid links, are beside loops in no other way than links that bend
+    few(list(INVERSE), INVERSE.keys() - {"rigid mixture", "elastic mixture"}),
 )
 def test_a_specialized_mechanism_answers_as_the_general_one(name, own_cache, request):
     """Single states and batches of any length, by functions on lanes; M and h are those of the open tree."""
@@ -87,6 +88,7 @@ def test_a_specialized_mechanism_says_what_the_general_one_says(own_cache):
     np.testing.assert_array_equal(run.q, expected.q)
 
 
+@pytest.mark.usefixtures("quick_compiler_here")
 def test_a_specialized_mechanism_tells_singular_poses_and_impossible_motions(own_cache):
     robot = machines.four_bars(1)
     native = export.specialized(robot)

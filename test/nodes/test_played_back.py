@@ -85,7 +85,8 @@ def play_joint_states(client, bag, out, stamps_of, before=lambda topic, message:
             return out in client.last and stamp in stamps_of(client.last[out])
 
         said = f"an answer to the state of {seconds_of(message.header.stamp)}"
-        client.insist(JointState, topic, message, is_answered, said)
+        # states that come within a period of publishing are left out: the next time comes soon
+        client.insist(JointState, topic, message, is_answered, said, every=0.05)
         answers.append(client.last[out])
     return answers
 
