@@ -27,6 +27,7 @@ SYMMETRIC_CALLS = {
     "larger",
     "smaller",
     "hypot",
+    "mul",
     "isclose",
     "allclose",
     "array_equal",

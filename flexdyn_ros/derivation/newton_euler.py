@@ -82,7 +82,6 @@ def _inward(arm: Arm, turns: list[Turn], motion: list[Motion], tell: Tell | None
     """Forces and moments from the tips to the base, projected on the joint axes."""
     n = len(arm.joints)
     force, moment = [[0, 0, 0] for _ in range(n)], [[0, 0, 0] for _ in range(n)]
-    tau: Vector = [0] * n
     for i in range(n - 1, -1, -1):
         joint, (w, wd, vd) = arm.joints[i], motion[i]
         c, I = joint.com, joint.inertia
@@ -93,13 +92,13 @@ def _inward(arm: Arm, turns: list[Turn], motion: list[Motion], tell: Tell | None
         if tell is not None:
             for name, vector in (("F", F), ("N", N), ("f", force[i]), ("n", moment[i])):
                 tell(name, i, vector)
-        tau[i] = dot(joint.axis, moment[i] if joint.revolute else force[i])
         if joint.parent >= 0:
             R, P = turns[i]
             f = apply(R, force[i])
             force[joint.parent] = plus(force[joint.parent], f)
             moment[joint.parent] = plus(moment[joint.parent], apply(R, moment[i]), cross(P, f))
-    return tau
+    pairs = zip(arm.joints, force, moment, strict=True)
+    return [dot(joint.axis, n if joint.revolute else f) for joint, f, n in pairs]
 
 
 def gather(arm: Arm, per_joint: Vector) -> Vector:

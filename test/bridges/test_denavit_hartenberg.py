@@ -109,6 +109,17 @@ def test_the_mass_matrix_is_that_of_the_bodies_in_their_frames(tmp_path, convent
     assert 0.5 * v @ robot.mass_matrix(q) @ v == pytest.approx(kinetic, rel=1e-7)
 
 
+@pytest.mark.parametrize("alpha", [90.0, -90.0])
+@pytest.mark.parametrize("theta", [90.0, -90.0])
+def test_frames_whose_x_points_along_z_before_stand_where_they_should(tmp_path, alpha, theta):
+    """Of roll and yaw only the sum is determined there."""
+    text = f"joint, type, a, alpha, d, theta\none, revolute, 0.1, {alpha}, 0.2, {theta}\n"
+    table = read_table(written(tmp_path, text), convention="modified", degrees=True)
+    (expected,) = frames_of(table.rows, [0.3], "modified")
+    found = flexdyn_ros.load(table.to_urdf()).frames(np.array([0.3]), "tool0")
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_limits_and_types_come_along(tmp_path):
     robot = flexdyn_ros.load(
         read_table(written(tmp_path, CHAIN, "chain.yaml"), convention="modified").to_urdf()

@@ -81,6 +81,15 @@ def test_check_prints_bodies_coordinates_and_masses():
         assert text in run.stdout
 
 
+def test_check_prints_modes_with_joints_free_and_locked(flexdyn):
+    run = flexdyn("check", "flexible_two_link")
+    title = "Modes at q = 0 with joints free and locked: frequency [Hz], damping ratio"
+    assert title in " ".join(run.stdout.split())
+    robot = flexdyn_ros.load("flexible_two_link")
+    first = robot.modes(robot.neutral(), lock="joints").frequency[0]
+    assert f" {first:.5g} " in run.stdout
+
+
 def test_check_tells_mobility_and_loads(flexdyn):
     run = flexdyn("check", "boom_on_cylinder")
     assert run.returncode == 0, run.stderr

@@ -34,6 +34,7 @@ def test_an_error_on_the_path_beyond_its_tolerance_names_joint_and_numbers(sign)
 
 def test_the_joint_that_is_farthest_beyond_is_named():
     assert "shoulder" in watch(path_position=(0.1, 1.0)).check(0.0, np.array([0.4, 1.5]), REST).text
+    assert "elbow" in watch(path_position=(1.0, 0.1)).check(0.0, np.array([1.5, 0.4]), REST).text
 
 
 def test_a_velocity_on_the_path_has_a_tolerance_of_its_own():

@@ -8,7 +8,9 @@ import sysconfig
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError
@@ -159,6 +161,15 @@ def test_urchin_object_keeps_orientations_and_limits(tmp_path: Path) -> None:
     assert joint.xyz == (1, 2, 3)
     assert joint.limit == read(text).joint("j").limit
     assert (joint.damping, joint.friction) == (0.1, 0.2)
+    # x along the vertical, by a matrix that rounding has made a little too large
+    for sign in (1.0, -1.0):
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.from_euler("xyz", [0.4, sign * np.pi / 2, 0.0]).as_matrix()
+        pose[:3, 0] = 0.0, 0.0, -sign * (1.0 + 4e-16)
+        robot = urchin.URDF.load(str(file))
+        robot.joint_map["j"].origin = pose
+        found = Rotation.from_euler("xyz", read(robot).joint("j").rpy).as_matrix()
+        assert found == pytest.approx(pose[:3, :3], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["canadarm2", "mobile_arm", "soft_arm_3"])

@@ -6,9 +6,11 @@ import sysconfig
 from math import inf, isclose
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flexdyn_ros.description import read
+from flexdyn_ros.description.urdf.inertia import principal_moments
 from flexdyn_ros.errors import DescriptionError
 
 ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
@@ -82,6 +84,13 @@ def test_inertial_and_dynamics_are_read() -> None:
     assert (slider.limit.lower, slider.limit.upper) == (-0.1, 0.2)
     assert robot.root == "a"
     assert robot.children_of("a") == (slider,)
+
+
+def test_principal_moments_are_eigenvalues() -> None:
+    for entries in np.random.default_rng(0).normal(size=(200, 6)):
+        xx, xy, xz, yy, yz, zz = entries
+        expected = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        assert principal_moments(tuple(entries)) == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,17 @@ def episode(environment, seed, actions):
     return np.array(seen), np.array(rewards)
 
 
+def test_a_platform_is_rewarded_for_where_it_is_whatever_its_load():
+    task = TASKS["PlatformBalance"]()
+    start = task.start(np.random.default_rng(0))
+    home, still, none = task.robot.neutral()[None], np.zeros((1, 6)), np.zeros((1, 6))
+    load = start.goal[None]
+    assert task.reward(home, still, load, none) == pytest.approx(1.0)
+    away = task.reward(start.q[None], start.v[None], load, none)
+    turn_and_way = task.robot.difference(home[0], start.q)
+    assert away == pytest.approx(1.0 - 10.0 * np.sum(turn_and_way**2) - 0.1 * np.sum(start.v**2))
+
+
 def test_a_seed_repeats_bit_for_bit_and_others_differ(task):
     actions = np.random.default_rng(0).uniform(-0.3, 0.3, (6, task.acts))
     first, again, other = (episode(Environment(task), seed, actions) for seed in (5, 5, 6))

@@ -194,6 +194,12 @@ def test_new_pressures_mean_other_oil_and_others_go_on_with_theirs():
     # the same oil 0.1 mm further out
     assert moved.oil_bore[0] == state.oil_bore[0]
     assert moved.pressure_bore[0] < state.pressure_bore[0] - 2 * BAR
+    both = h.settled(state, [[1.4001], [1.4]])
+    assert both.pressure_bore[0] == moved.pressure_bore
+    assert both.pressure_bore[1] == pytest.approx(state.pressure_bore[0], rel=1e-12)
+    assert h.settled(both, [[1.4], [1.4001]]).pressure_bore[1] == pytest.approx(
+        moved.pressure_bore[0], rel=1e-12
+    )
     back = h.settled(moved, [1.4])
     assert back.pressure_bore[0] == pytest.approx(state.pressure_bore[0], rel=1e-12)
 

@@ -147,6 +147,16 @@ def test_robots_whose_bodies_weigh_something_are_not_checked():
         COAXIAL.replace('<axis xyz="0 0.6 0.8"/></joint>', '<axis xyz="1 0 0"/></joint>', 1)
     )
     assert robot.functions.checked
+    # inertia beside that of what hangs far from a joint
+    body = BODY.replace('"0.01"', '"1e-6"')
+    for far, checked in ((10.0, False), (100.0, True)):
+        robot = flexdyn_ros.load(
+            f'<robot name="far"><link name="base"/><link name="a">{body}</link><link name="b">{body}</link>'
+            + TURNING.format(name="turn", parent="base", child="a")
+            + TURNING.format(name="bob", parent="a", child="b").replace("0.2 0 0", f"{far} 0 0")
+            + "</robot>"
+        )
+        assert robot.functions.checked == checked
 
 
 def test_a_run_of_a_robot_without_mass_ends_with_the_cause():

@@ -145,6 +145,13 @@ def test_a_prescribed_motion_is_followed(method):
     assert np.abs(run.v[:, 0] - 0.3 * np.cos(3.0 * run.t)).max() <= 1e-6
 
 
+def test_a_base_starts_where_the_description_has_it_and_has_gone_on_until_then():
+    robot = flexdyn_ros.load("mobile_arm", options={"drive.start": 0.5})
+    for t0, x in ((0.0, 0.5), (0.2, 0.5 + 0.2 * 0.3)):
+        run = flexdyn_ros.simulate(robot, 0.01, t0=t0)
+        assert run["base/x"][[0, -1]] == pytest.approx([x, x + 0.01 * 0.3])
+
+
 def test_a_start_that_contradicts_the_prescribed_place_of_the_base_is_refused():
     robot = arm(formulation__flexible=False)
     q, _ = start(robot)

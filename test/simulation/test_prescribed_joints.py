@@ -128,6 +128,10 @@ def test_what_cannot_be_followed_is_refused_by_name():
         flexdyn_ros.simulate(robot, 0.1, [0.0, 1.0], prescribed={"elbow": lambda t: (0.0, 0.0, 0.0)})
     with pytest.raises(StateError, match="v0 of 'elbow' is 1, but its motion is prescribed"):
         flexdyn_ros.simulate(robot, 0.1, v0=[0.0, 1.0], prescribed={"elbow": lambda t: (0.0, 0.0, 0.0)})
+    with pytest.raises(StateError, match=r"control of 'elbow' is 0\.5, expected 0: its motion is prescribed"):
+        flexdyn_ros.simulate(robot, 0.1, control=[0.0, 0.5], prescribed={"elbow": swing})
+    run = flexdyn_ros.simulate(robot, 0.01, control=[0.5, 0.0], prescribed={"elbow": swing})
+    assert (run.tau[:, 0] == 0.5).all()
     with pytest.raises(DimensionError, match=r"prescribed\['elbow'\] at t = 0 s is 1.0"):
         flexdyn_ros.simulate(robot, 0.1, prescribed={"elbow": lambda t: 1.0})
     with pytest.raises(UnsupportedError, match="for trees with compiled steps only"):

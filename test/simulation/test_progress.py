@@ -1,9 +1,12 @@
 """A function that is told how far a simulation is hears of it in time, changes nothing, and ends it."""
 
+import time
+
 import numpy as np
 import pytest
 
 import flexdyn_ros
+from flexdyn_ros.simulation.progress import REPORT_PERIOD
 
 #: one for each way in which steps are made: compiled, compiled with events afterwards, one by one, adaptive
 WAYS = [
@@ -26,8 +29,13 @@ class EndedError(Exception):
 @pytest.mark.parametrize(("name", "options"), WAYS)
 def test_the_function_that_is_told_changes_nothing(name, options):
     robot = flexdyn_ros.load(name)
-    told, duration = [], 0.05 if "method" in options else 0.5
-    found = flexdyn_ros.simulate(robot, duration, progress=told.append, **options)
+    told, times, duration = [], [], 0.05 if "method" in options else 0.5
+
+    def tell(t):
+        told.append(t)
+        times.append(time.monotonic())
+
+    found = flexdyn_ros.simulate(robot, duration, progress=tell, **options)
     expected = flexdyn_ros.simulate(robot, duration, **options)
     for key in ("t", "q", "v", "tau", "work", "dissipated"):
         np.testing.assert_array_equal(getattr(found, key), getattr(expected, key), err_msg=key)
@@ -35,6 +43,7 @@ def test_the_function_that_is_told_changes_nothing(name, options):
     assert told == sorted(told)
     assert told[0] >= 0.0
     assert told[-1] <= duration
+    assert np.diff(times).min(initial=1.0) > 0.5 * REPORT_PERIOD
 
 
 @pytest.mark.parametrize(("name", "options"), WAYS)

@@ -60,12 +60,26 @@ def test_direction_and_terminal_are_obeyed(method):
     assert [e.time for e in both.events] == pytest.approx([0.2, 0.8])
     assert [e.time for e in down.events] == pytest.approx([0.2])
     assert [e.time for e in up.events] == pytest.approx([0.8])
-    end = flexdyn_ros.simulate(wheel(), 1.0, events=[falling(0), falling(1, terminal=True)], **arguments)
+    end = flexdyn_ros.simulate(wheel(), 1.0, events=[falling(-1), falling(1, terminal=True)], **arguments)
     assert end.status == 1
     assert end.t[-1] == pytest.approx(0.8, abs=1e-9)
     assert end.q[-1, 0] == pytest.approx(0.3, abs=1e-9)
     assert "height" in end.message
     assert np.diff(end.t).min() > 0.0
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853", "lsoda"])
+def test_a_run_ends_at_its_terminal_event_and_not_at_those_before(method):
+    def passes(t, q, v):
+        return q[0] + 0.3
+
+    def ends(t, q, v):
+        return q[0] - 0.3
+
+    ends.terminal = True
+    run = flexdyn_ros.simulate(wheel(), 1.0, [-0.5], [1.0], events=[passes, ends], method=method)
+    assert [e.name for e in run.events] == ["passes", "ends"]
+    assert [run.t[-1], run.q[-1, 0]] == pytest.approx([0.8, 0.3], abs=1e-9)
 
 
 @pytest.mark.parametrize("method", ["rk4", "lsoda"])

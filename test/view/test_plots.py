@@ -1,6 +1,7 @@
 """Plots: every panel is there, labelled, and drawn from the numbers."""
 
 import dataclasses
+import struct
 
 import numpy as np
 import pytest
@@ -31,7 +32,13 @@ def run():
 
 def test_a_picture_shows_what_happened(run, tmp_path):
     figure = run.plot(tmp_path / "run.png", panels=("position", "velocity", "effort", "energy", "balance"))
-    assert (tmp_path / "run.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    picture = (tmp_path / "run.png").read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    # width and height, of 150 dots per inch
+    assert struct.unpack(">II", picture[16:24]) == pytest.approx(150.0 * figure.get_size_inches(), abs=1.0)
+    coarse = run.plot(tmp_path / "coarse.png", panels=("position",), dpi=40)
+    picture = (tmp_path / "coarse.png").read_bytes()
+    assert struct.unpack(">II", picture[16:24]) == pytest.approx(40.0 * coarse.get_size_inches(), abs=1.0)
     axes = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.get_title(loc="left")}
     assert set(axes) == {"Position", "Velocity", "Effort", "Energy", "Energy balance"}
     assert axes["Position"].get_ylabel() == "position [rad]"

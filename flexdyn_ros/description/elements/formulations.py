@@ -14,7 +14,7 @@ from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.blocks import Layer
-from flexdyn_ros.description.language.statements import Statement, complete
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.errors import FlexdynWarning
 
@@ -112,7 +112,6 @@ def build_formulation(
         Where another stiffening is computed than the one requested.
     """
     statement = robot.child("formulation") or Statement(rule_of(Formulation), robot.place)
-    complete(statement)
     allowed = _ALLOWED[_family(robot, statement, kind, base, elastic)]
     _refuse_foreign(statement, kind, allowed)
     values: dict[str, Any] = {name: choices[0] for name, choices in allowed.items()}

@@ -43,8 +43,7 @@ def principal_moments(inertia: tuple[float, ...]) -> tuple[float, float, float]:
     """Eigenvalues, ascending, of the symmetric tensor (ixx, ixy, ixz, iyy, iyz, izz).
 
     The trigonometric closed form of O. K. Smith, CACM 4 (1961) 168, so that reading a plain URDF does not
-    need
-    numpy; good to about 1e-8 of the largest entry.
+    need numpy; good to about 1e-8 of the largest entry.
     """
     scale = max(map(abs, inertia))
     if scale == 0.0:

@@ -104,6 +104,19 @@ def test_own_modes_of_a_tapered_beam_need_few_coordinates(rows, tolerance):
     assert np.abs(uniform / many - 1.0).max() > 0.02
 
 
+def test_modes_with_a_body_on_the_tip_are_those_of_the_mean_beam():
+    """Deflections of the tip by each mode, which know the beam by its mean mass and polar inertia alone."""
+    modes = FEW + ' boundary="clamped-body"'
+    mean = "0 1.75 900 500 300 2e5 0.006 1 1.75 80 60 40 4e4 0.006"
+    tapered = TAPERED.format(rows=SMOOTH, modes=modes)
+    uniform = TAPERED.format(rows="ROWS", modes=modes)
+    uniform = uniform.replace(uniform[uniform.index("ROWS") : uniform.index("</table>")], mean)
+    one, other = (
+        robot.jacobian(robot.neutral(), "tool") for robot in map(flexdyn_ros.load, (tapered, uniform))
+    )
+    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-9)
+
+
 HELD = np.sqrt(1.4e4 / 1.2) / 100
 PINNED, CLAMPED = np.array([3.9266023, 7.0685827]) ** 2, np.array([4.7300407, 7.8532046]) ** 2
 PAPER = {"formulation.rotary_inertia": "paper"}

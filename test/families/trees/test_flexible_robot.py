@@ -82,6 +82,17 @@ def test_tree_equals_the_lagrangian_path(stiffening, rotary, base):
         assert largest(robot.forward_dynamics(q, v, tau) - a) < 1e-9 * largest(a)
 
 
+def test_prescribed_joints_of_affine_frames_leave_the_other_efforts_as_they_are():
+    robot = flexdyn_ros.load("flexible_two_link", options={"formulation.preset": "paper"})
+    rng = np.random.default_rng(2)
+    q, v, tau = 0.01 * robot.random(rng), *rng.uniform(-1.0, 1.0, (2, robot.nv))
+    a = robot.forward_dynamics(q, v, tau, prescribed={"elbow": 0.7})
+    i = robot.index("elbow")
+    assert a[i] == 0.7
+    left = np.delete(robot.inverse_dynamics(q, v, a) - tau, i)
+    assert largest(left) < 1e-9 * largest(robot.mass_matrix(q) @ a)
+
+
 @pytest.mark.parametrize("stiffening", STIFFENINGS)
 def test_a_body_between_root_and_tip_equals_the_lagrangian_path(stiffening):
     robot, second = (

@@ -116,6 +116,19 @@ def test_a_floating_base_has_seven_and_six():
     assert tree.neutral[6] == 1.0
 
 
+def test_the_empty_root_above_a_floating_joint_is_a_frame_that_stays():
+    robot = flexdyn_ros.load(
+        robot_text(
+            "free",
+            '<link name="map"/>',
+            link("hull", 1.0, (0.1, 0, 0), BALL),
+            joint("float", "floating", "map", "hull"),
+        )
+    )
+    q = robot.random(np.random.default_rng(0))
+    np.testing.assert_array_equal(robot.frames(q, "map"), np.eye(4))
+
+
 def test_joints_without_effort_are_not_actuated():
     passive = '<limit lower="-1" upper="1" effort="0" velocity="1"/>'
     tree = build(

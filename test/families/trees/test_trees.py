@@ -98,6 +98,15 @@ def test_the_lagrangian_path_equals_newton_euler(robot, rng):
     b = twin.forward_dynamics(q[0], v[0], a[0], wrenches)
     scale = np.abs(twin.mass_matrix(q[0]) @ b).max() + np.abs(robot.bias_forces(q[0], v[0])).max() + 1.0
     assert np.abs(robot.inverse_dynamics(q[0], v[0], b, wrenches) - a[0]).max() <= 1e-10 * scale
+    moved = twin.forward_dynamics(
+        q[0], v[0], a[0], wrenches, prescribed=dict.fromkeys(robot.v_names[:1], 1.3)
+    )
+    assert (moved[:1] == 1.3).all()
+    both = (one.linearize(q[0], v[0], a[0]).A[: robot.nv] for one in (twin, robot))
+    np.testing.assert_allclose(*both, rtol=0.0, atol=1e-12)
+    left = (robot.inverse_dynamics(q[0], v[0], moved, wrenches) - a[0])[1:]
+    scale += np.abs(twin.mass_matrix(q[0]) @ moved).max()
+    assert np.abs(left).max(initial=0.0) <= 1e-10 * scale
     terms, same = robot.bias_terms(q, v), twin.bias_terms(q, v)
     largest = max(np.abs(x).max() for x in terms)
     for x, y in zip(terms, same, strict=True):
@@ -188,6 +197,12 @@ def test_linearize_equals_central_differences(robot, rng):
     exact = np.hstack([A[n:], B[n:]])
     assert np.abs(np.array(columns).T - exact).max() <= 1e-6 * np.abs(exact).max()
     assert np.array_equal(A[:n, n:], np.eye(n))
+    # neighbours with the same velocity: free bodies beside each other turn away from each other
+    s, many = 1e-3, [np.tile(x, (n, 1)) for x in (q, v)]
+    near = robot.integrate(many[0], s * np.eye(n), 1.0)
+    ends = [robot.difference(robot.integrate(*many, t), robot.integrate(near, many[1], t)) for t in (s, -s)]
+    rates = (ends[0] - ends[1]).T / (2.0 * s * s)
+    assert np.abs(rates - A[:n, :n]).max() <= 1e-5 * max(1.0, np.abs(v).max()) ** 3
 
 
 @pytest.mark.parametrize("seed", range(8))
