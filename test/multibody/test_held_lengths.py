@@ -62,6 +62,12 @@ def test_a_hexapod_on_its_legs_holds_an_arm():
     hung = robot.static_equilibrium(q, hold=[*LEGS, *joints[:-1]])
     at_rest(robot, hung)
     assert hung.tau[robot.effort_names.index("wrist_pitch")] == 0.0
+    # one of the two states of rest beside the start, not one some turns away
+    wrist = robot.q_names.index("wrist_pitch")
+    for start in (-2.25, 1.0):
+        q[wrist] = start
+        beside = robot.static_equilibrium(q, hold=[*LEGS, *joints[:-1]])
+        assert abs(beside.q[wrist] - start) < np.pi
 
 
 def test_names_are_those_of_coordinates_and_cylinders():

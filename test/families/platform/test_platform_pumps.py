@@ -68,6 +68,21 @@ def test_a_pump_feeds_six_legs_and_the_energies_close(kind, more):
         assert line[of.PUMP_FLOW] == pytest.approx(1.2e-5 * 157 * share, rel=2e-2, abs=1e-6)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_force_control_knows_the_pressure_of_the_line_whoever_chooses_the_steps(kind):
+    robot, alone = pumped(kind), fd.load("stewart_1t")
+    still, tau = np.zeros(6), np.zeros(robot.nu)
+    legs = [robot.effort_names.index(f"leg_{n}") for n in range(1, 7)]
+    tau[legs] = 1.2 * alone.inverse_dynamics(alone.neutral(), still, still)
+    how = {"control": tau, "record": ("energy", "hydraulics")}
+    own, fixed = (
+        fd.simulate(robot, 0.1, **how, **more) for more in ({}, {"dt": 1e-3, "method": "staggered"})
+    )
+    assert own.method == "adaptive_staggered"
+    assert np.abs(own.hydraulics.force[-1] - fixed.hydraulics.force[-1]).max() < 0.5
+    assert np.abs(own.q[-1] - fixed.q[-1]).max() < 3e-5
+
+
 def test_an_accumulator_drives_legs_whose_pump_stands_still():
     moved = []
     for more in ("", '<accumulator volume="1e-2" precharge="80e5"/>'):
