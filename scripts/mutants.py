@@ -28,6 +28,8 @@ SYMMETRIC_CALLS = {
     "smaller",
     "hypot",
     "mul",
+    "both",
+    "either",
     "isclose",
     "allclose",
     "array_equal",

@@ -5,7 +5,7 @@ import pytest
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.compiling.compiler import entry
-from flexdyn_ros.numerics.numbers.functions import select
+from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import aligned, lanes_of
 from flexdyn_ros.numerics.tracing.elimination import jacobian
 from flexdyn_ros.numerics.tracing.graph import Graph
@@ -75,6 +75,9 @@ def test_operations_of_two_and_in_steps():
     value, slopes = values_and_slopes(np.copysign, x)
     assert np.array_equal(value, np.copysign(a, b))
     assert np.array_equal(slopes, [np.sign(a) * np.sign(b), 0.0 * b])
+    value, slopes = values_and_slopes(lambda a, b: select(less(a, b), a * a, a * b + b), x)
+    assert np.allclose(value, np.where(a < b, a * a, a * b + b))
+    assert np.allclose(slopes, [np.where(a < b, 2.0 * a, b), np.where(a < b, 0.0, a + 1.0)])
     value, slopes = values_and_slopes(lambda a, b: abs(a) * np.floor(b) + np.ceil(a) * b, x)
     assert np.allclose(value, abs(a) * np.floor(b) + np.ceil(a) * b)
     assert np.allclose(slopes, [np.sign(a) * np.floor(b), np.ceil(a)])
