@@ -88,7 +88,7 @@ def drives_of(robot: Robot, oil: Oil | None) -> list[Drive]:
     joints = {joint.name for joint in robot.description.joints}
     driven, found = set(robot.actuators), []
     for u, c in enumerate(robot.functions.effort_coordinates):
-        if c.name not in driven or (u < robot.nv and c.q_index < 0):
+        if c.name not in driven or c.q_index < 0:
             continue
         is_alone = is_free and u < robot.nv and not robot.functions.is_constrained
         found.append(
