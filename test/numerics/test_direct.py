@@ -269,7 +269,7 @@ def test_long_calls_let_other_threads_run_and_keep_their_own_arguments():
     outs, ended = [np.zeros(1) for _ in range(3)], []
 
     def work(k):
-        spin(40_000_000 * (k + 1), outs[k])
+        spin(12_000_000 * (k + 1), outs[k])
         ended.append(k)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
@@ -285,5 +285,5 @@ def test_long_calls_let_other_threads_run_and_keep_their_own_arguments():
     assert turns > 20
     alone = np.zeros(1)
     for k, out in enumerate(outs[:2]):
-        spin(40_000_000 * (k + 1), alone)
+        spin(12_000_000 * (k + 1), alone)
         assert out[0] == alone[0]

@@ -93,8 +93,13 @@ class Link:
         x, w = np.polynomial.legendre.leggauss(nodes)
         self.s, self.w = 0.5 * (x + 1), 0.5 * w * self.L
         self.beam = {k: np.atleast_1d(np.asarray(v, dtype=float)) for k, v in spec.get("beam", {}).items()}
-        self._shortening = {}
-        self._fields = {}
+        self._shortening, self._fields, self._along = {}, {}, None
+        self.rigid, self.tips = (points_of(spec.get(part, [])) for part in ("rigid_bodies", "tip_bodies"))
+        self.placed = {
+            part: (np.asarray(pose.get("p", (0, 0, 0)), dtype=float), rpy(*pose.get("rpy", (0, 0, 0))))
+            for part in ("pre", "post")
+            for pose in [self.joint.get(part, {})]
+        }
         self.rotor = self.joint.get("rotor_inertia", 0.0)
 
     def profile(self, key):
@@ -145,33 +150,46 @@ class Link:
             return p, np.eye(3) + skew(th)
         return p, exponential(th)
 
+    def lines(self, delta):
+        """Centres and rotation vectors (n, 3) of the sections at the quadrature points."""
+        if self._along is None:
+            fields = [self.fields(s) for s in self.s]
+            u, th = (np.reshape([f[i] for f in fields], (self.s.size, len(self.modes), 3)) for i in (0, 1))
+            shortening = np.array([self.shortening(s) for s in self.s])
+            self._along = u, th, shortening if self.options.get("foreshortening") else 0.0 * shortening
+        u, th, shortening = self._along
+        p = delta @ u
+        p[:, 0] += self.L * self.s - 0.5 * (shortening @ delta) @ delta
+        return p, delta @ th
+
     def matter(self, delta):
-        """Masses and positions in b of the points of beam and rigid bodies; in d of the tip bodies."""
-        mass, points, tip_mass, tip_points = [], [], [], []
-        consistent = self.options["rotary"] == "consistent"
+        """Masses (n,) and positions (n, 3) in b of the points of beam and rigid bodies; in d of the tip
+        bodies."""
+        mass, points = [self.rigid[0]], [self.rigid[1]]
         if self.beam:
-            mu, Jyy, Jzz = self.profile("mu"), self.profile("Jyy"), self.profile("Jzz")
-            for i, s in enumerate(self.s):
-                p, th = self.centre(s, delta)
-                # a plate with second moments Jzz (y) and Jyy (z): the centre of mass and two pairs of points
-                plates = [(mu[i], p)]
-                if consistent:
-                    # e_y + th x e_y, e_z + th x e_z
-                    y, z = np.array([-th[2], 1.0, th[0]]), np.array([th[1], -th[0], 1.0])
-                    plates = [(mu[i] * (1 - 0.5), p)]
-                    ry, rz = np.sqrt(4 * Jzz[i] / mu[i]), np.sqrt(4 * Jyy[i] / mu[i])
-                    for r, e in ((ry, y), (rz, z)):
-                        arm = r * e
-                        plates += [(mu[i] / 8, p + arm), (mu[i] / 8, p - arm)]
-                mass += [self.w[i] * m for m, _ in plates]
-                points += [x for _, x in plates]
-        for b in self.spec.get("rigid_bodies", []):
-            for m, x in rigid_points(b):
-                mass.append(m), points.append(x)
-        for b in self.spec.get("tip_bodies", []):
-            for m, x in rigid_points(b):
-                tip_mass.append(m), tip_points.append(x)
-        return mass, points, tip_mass, tip_points
+            mu = self.w * self.profile("mu")
+            p, th = self.lines(delta)
+            # a plate with second moments Jzz (y) and Jyy (z): the centre of mass and two pairs of points
+            if self.options["rotary"] == "consistent":
+                # e_y + th x e_y, e_z + th x e_z
+                one = np.ones_like(th[:, 0])
+                y, z = np.stack([-th[:, 2], one, th[:, 0]], 1), np.stack([th[:, 1], -th[:, 0], one], 1)
+                mass.append(0.5 * mu)
+                for key, e in (("Jzz", y), ("Jyy", z)):
+                    arm = np.sqrt(4 * self.profile(key) / self.profile("mu"))[:, None] * e
+                    mass += [mu / 8, mu / 8]
+                    points += [p + arm, p - arm]
+                points.insert(1, p)
+            else:
+                mass.append(mu)
+                points.append(p)
+        return np.concatenate(mass), np.concatenate(points), *self.tips
+
+
+def points_of(bodies):
+    """Masses (n,) and positions (n, 3) of the points of bodies."""
+    found = [point for body in bodies for point in rigid_points(body)]
+    return np.array([m for m, _ in found]), np.array([x for _, x in found]).reshape(-1, 3)
 
 
 def rigid_points(body):
@@ -221,11 +239,7 @@ class SerialLagrangian:
             axis = np.asarray(link.joint.get("axis", (0, 0, 1)), dtype=float)
             for part in ("pre", "joint", "post"):
                 if part != "joint":
-                    pose = link.joint.get(part, {})
-                    p, R = (
-                        p + R @ np.asarray(pose.get("p", (0, 0, 0)), dtype=float),
-                        R @ rpy(*pose.get("rpy", (0, 0, 0))),
-                    )
+                    p, R = p + R @ link.placed[part][0], R @ link.placed[part][1]
                 elif link.type == "revolute":
                     R = R @ about(axis, q)
                 elif link.type == "prismatic":
@@ -233,9 +247,9 @@ class SerialLagrangian:
             pd, Rd = link.distal(delta)
             distal.append((p + R @ pd, R @ Rd))
             m, x, tm, tx = link.matter(delta)
-            mass += m + tm
-            points += [p + R @ y for y in x] + [distal[-1][0] + distal[-1][1] @ y for y in tx]
-        return np.array(mass), np.array(points), distal
+            mass += [m, tm]
+            points += [p + x @ R.T, distal[-1][0] + tx @ distal[-1][1].T]
+        return np.concatenate(mass), np.concatenate(points), distal
 
     def velocities(self, z, v):
         """Masses and velocities of the points; z and v may be complex (analytic)."""
