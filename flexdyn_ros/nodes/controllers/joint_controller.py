@@ -113,6 +113,8 @@ class Gains:
 
     def about(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P and D (nv,) about q (nq,); zero for coordinates that are not controlled."""
+        if all(gain >= 0.0 for gain in self._given.values()):
+            return self._or_given(np.zeros(self._robot.nv), np.zeros(self._robot.nv))
         w = self._settings.bandwidth or self._default_bandwidth(q)
         zeta = self._settings.damping_ratio
         if not self._of_inertia:
