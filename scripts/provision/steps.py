@@ -39,7 +39,11 @@ def steps(environment: Environment, purpose: str, holder: str) -> list[Step]:
     lock = Lock(environment.logs / "lock", holder)
     recipe = (Installation if environment.home == 1 else Wheels)(environment, lock)
     found = [recipe.venv(), *recipe.steps(), kernels(environment, GROUPS[purpose], holder)]
-    without = {"demo": {"test-packages"}, "use": {"test-packages"}, "part": {"interfaces", *FALLBACKS}}
+    without = {
+        "demo": {"library-packages", "test-packages"},
+        "use": {"test-packages"},
+        "part": {"interfaces", *FALLBACKS},
+    }
     return [step for step in found if step.name not in without.get(purpose, ())]
 
 
@@ -96,11 +100,13 @@ class Wheels(Recipe):
 
     def steps(self) -> list[Step]:
         hashed, version = self.environment.hash_of, self.environment.version
-        lists = {name: f"scripts/requirements{name}.txt" for name in ("-kernels", "", "-test", "-colcon")}
+        names = ("-kernels", "-demo", "", "-test", "-colcon")
+        lists = {name: f"scripts/requirements{name}.txt" for name in names}
         lists["-ros"] = self.environment.ros_list
         numbers = f"{hashed(lists['-kernels'])}-{version}"
         ros = f"{hashed(lists['-ros'])}-{version}"
-        library = f"{hashed(lists[''])}-{numbers}-{ros}"
+        demo = f"{hashed(lists['-demo'])}-{numbers}-{ros}"
+        library = f"{hashed(lists[''])}-{demo}"
         interfaces = f"{hashed('flexdyn_interfaces')}-{ros}"
         package = f"{hashed('pyproject.toml', 'setup.py', 'setup.cfg')}-{version}"
         fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
@@ -108,7 +114,8 @@ class Wheels(Recipe):
         test = f"{hashed(lists['-test'], lists['-colcon'])}-{library}"
         return [
             self.packages("kernel-packages", numbers, lists["-kernels"], after=("venv",)),
-            self.packages("packages", library, lists["-ros"], lists[""], after=("kernel-packages",)),
+            self.packages("packages", demo, lists["-ros"], lists["-demo"], after=("kernel-packages",)),
+            self.packages("library-packages", library, lists["-ros"], lists[""], after=("packages",)),
             self.messages("interfaces", interfaces, partial(self.build, "flexdyn_interfaces")),
             *(self.messages(name, fallback, partial(self.build_fallback, name)) for name in FALLBACKS),
             self.step("package", package, self.install_package, self.package_lock, after=("packages",)),
@@ -117,7 +124,7 @@ class Wheels(Recipe):
             # the lark of FMPy takes the place of the lark-parser that their generators import
             self.packages(
                 "test-packages", test, *(lists[name] for name in ("-ros", "", "-test", "-colcon")),
-                after=("package", "interfaces", *FALLBACKS),
+                after=("library-packages", "package", "interfaces", *FALLBACKS),
             ),
         ]  # fmt: skip
 
@@ -192,7 +199,8 @@ class Installation(Recipe):
 
     def steps(self) -> list[Step]:
         hashed, version = self.environment.hash_of, self.environment.version
-        library = f"{hashed('scripts/requirements-kernels.txt', 'scripts/requirements.txt')}-{version}"
+        lists = [f"scripts/requirements{name}.txt" for name in ("-kernels", "-demo", "")]
+        library = f"{hashed(*lists)}-{version}"
         test = f"{hashed('scripts/requirements-test.txt')}-{library}"
         sources = (
             "flexdyn_interfaces", "pyproject.toml", "setup.py", "setup.cfg", "package.xml",
@@ -204,7 +212,9 @@ class Installation(Recipe):
             f"--skip-keys '{BY_PIP}'"
         )
         return [
-            self.step("kernel-packages", library, lambda: self.install("-kernels", ""), after=("venv",)),
+            self.step(
+                "kernel-packages", library, lambda: self.install("-kernels", "-demo", ""), after=("venv",)
+            ),
             self.step("test-packages", test, lambda: self.install("-test"), after=("kernel-packages",)),
             self.step("colcon", built, self.build, after=("kernel-packages",), hint=missing),
         ]

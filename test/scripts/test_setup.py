@@ -107,14 +107,17 @@ def test_what_was_made_is_not_made_again(repository):
 def test_the_demo_fetches_no_test_packages_and_compiles_its_own_kernels_only(repository):
     assert repository.run("setup", "--demo").returncode == 0
     calls = repository.calls()
-    assert not [call for call in calls if "requirements-test" in call or "colcon" in call]
+    others = ("requirements-test", "requirements.txt", "colcon")
+    assert not [call for call in calls if any(name in call for name in others)]
+    assert len([call for call in calls if "requirements-demo" in call]) == 1
     assert [call for call in calls if "compiling.warmup" in call] == [
         "python -m flexdyn_ros.numerics.compiling.warmup demo"
     ]
     assert repository.run("setup", "--test").returncode == 0
     calls = repository.calls()
     assert len([call for call in calls if "requirements-test" in call]) == 1
-    assert len(calls) == 2  # and the kernels that tests start with
+    assert len([call for call in calls if "requirements.txt" in call]) == 2  # of the library, of the tests
+    assert len(calls) == 3  # and the kernels that tests start with
 
 
 def test_kernels_begin_to_compile_before_the_wheels_of_ros_are_fetched(repository):
@@ -174,7 +177,7 @@ def test_an_interrupted_set_up_goes_on_where_it_was(repository):
 
 def test_pip_installs_what_uv_could_not(repository):
     assert repository.run("setup", FAKE_FAILS="uv pip", FAKE_OUTPUT="no such index").returncode == 0
-    calls = repository.calls("requirements-ros")
+    calls = repository.calls("requirements-demo")
     assert [call.split()[0] for call in calls] == ["uv", "python"]
 
 
