@@ -198,13 +198,16 @@ class _Writer:
     def _share(self) -> None:
         """Decide which nodes get statements of their own, in which pieces, and what the work memory holds."""
         graph = self.graph
-        users: dict[int, list[int]] = {}
+        users: Counter[int] = Counter()
+        called_with: set[int] = set()
         for i in self._order:
-            for j in graph.arguments(i):
-                users.setdefault(j, []).append(i)
+            arguments = graph.arguments(i)
+            users.update(arguments)
+            if graph.nodes[i][0] == CALL:
+                called_with.update(arguments)
         depth: dict[int, int] = {}
         self._named: list[int] = []
-        named = set()
+        named: set[int] = set()
         for i in self._order:
             operation = graph.nodes[i][0]
             if operation in (CONSTANT, INPUT) or (i in self._given and i not in self._branches):
@@ -213,14 +216,13 @@ class _Writer:
                 self._named += self._branches[i].selects
                 named |= {*self._branches[i].selects}
                 continue
-            depth[i] = 1 + max((depth.get(j, 0) for j in graph.arguments(i) if j not in named), default=0)
-            alone = len(users.get(i, ())) == 1 and i not in self._places
-            if (
-                operation in (CALL, RESULT)
-                or not alone
-                or depth[i] >= DEPTH
-                or graph.nodes[users[i][0]][0] == CALL
-            ):
+            deepest = 0
+            for j in graph.arguments(i):
+                if j not in named:
+                    deepest = max(deepest, depth.get(j, 0))
+            depth[i] = 1 + deepest
+            alone = users[i] == 1 and i not in self._places
+            if operation in (CALL, RESULT) or not alone or depth[i] >= DEPTH or i in called_with:
                 if i not in self._within:
                     self._named.append(i)
                 named.add(i)
@@ -285,8 +287,11 @@ class _Writer:
     def text(self) -> Text:
         """All pieces and their calls."""
         definitions, calls = [], []
+        in_piece: list[list[int]] = [[] for _ in range(self._pieces)]
+        for i in self._named:
+            in_piece[self._piece_of[i]].append(i)
         for k in range(self._pieces):
-            lines = [line for i in self._named if self._piece_of[i] == k for line in self._statements(i)]
+            lines = [line for i in in_piece[k] for line in self._statements(i)]
             if k == self._pieces - 1:
                 lines += self._plain_outputs()
             body = "\n".join(lines)

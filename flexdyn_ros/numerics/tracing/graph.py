@@ -18,6 +18,7 @@ from flexdyn_ros.errors import UnsupportedError
 
 #: operations that have no arguments, or other ones than nodes
 CONSTANT, INPUT, CALL, RESULT = "constant", "input", "call", "result"
+_OTHERWISE = frozenset({CONSTANT, INPUT, CALL, RESULT})
 COMMUTATIVE = frozenset({"add", "mul", "eq", "and", "or"})
 #: functions of one number, by their names in C
 FUNCTIONS: dict[str, Callable[[float], float]] = {
@@ -80,7 +81,8 @@ class Graph:
         if found is None:
             found = self._known[node] = len(self.nodes)
             self.nodes.append(node)
-            self._constant.append(node[0] != INPUT and all(self._constant[i] for i in self.arguments(found)))
+            is_constant = self._constant.__getitem__
+            self._constant.append(node[0] != INPUT and all(map(is_constant, self.arguments(found))))
         return found
 
     def number(self, node: tuple[Any, ...]) -> Number:
@@ -133,26 +135,30 @@ class Graph:
 
     def needed(self, results: Sequence[int]) -> list[int]:
         """Indices of all nodes that the results need, in order."""
-        wanted = np.zeros(len(self.nodes), dtype=bool)
-        wanted[list(results)] = True
+        wanted = bytearray(len(self.nodes))
+        for i in results:
+            wanted[i] = True
         for i in range(len(self.nodes) - 1, -1, -1):
             if wanted[i]:
-                wanted[list(self.arguments(i))] = True
-        return [int(i) for i in np.flatnonzero(wanted)]
+                for j in self.arguments(i):
+                    wanted[j] = True
+        return [i for i, is_wanted in enumerate(wanted) if is_wanted]
 
     def arguments(self, i: int) -> tuple[int, ...]:
         """Indices of the nodes that a node needs."""
-        operation, *rest = self.nodes[i]
-        if operation in (CONSTANT, INPUT):
-            return ()
+        node = self.nodes[i]
+        operation = node[0]
+        if operation not in _OTHERWISE:
+            return node[1:]
         if operation == RESULT:
-            return (rest[0],)
-        return tuple(rest[1:] if operation == CALL else rest)
+            return node[1:2]
+        return node[2:] if operation == CALL else ()
 
 
 def _simplified(operation: str, a: Any, b: Any) -> Any:
     """The result if it is no new node, else None."""
-    left, right = (None if isinstance(x, Number) else float(x) for x in (a, b))
+    left = None if isinstance(a, Number) else float(a)
+    right = None if isinstance(b, Number) else float(b)
     if operation == "add":
         return b if left == 0.0 else a if right == 0.0 else None
     if operation == "sub":
@@ -183,6 +189,8 @@ def _simplified(operation: str, a: Any, b: Any) -> Any:
 
 
 def _product(a: Any, b: Any, left: float | None, right: float | None) -> Any:
+    if left is None and right is None:
+        return None
     for constant, other in ((left, b), (right, a)):
         if constant is not None:
             if constant == 0.0:
