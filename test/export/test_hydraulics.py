@@ -87,7 +87,7 @@ def test_steps_in_c_are_those_of_simulate(variant, tmp_path):
     stepper, cylinders, own = started(robot)
     q, v = stepper.q.copy(), stepper.v.copy()
     oil = own.start(q)
-    for k in range(2000):
+    for k in range(800):
         valves = law(1e-3 * k, q, v)
         step(q, v, oil, valves)
         cylinders.command(valves)
@@ -176,8 +176,8 @@ def test_fmus_open_valves(fmi, tmp_path):
         return [np.array([[row[name] for name in some] for row in found]) for some in (names, forces)]
 
     control = ValveOpenings(openings)
-    expected = flexdyn_ros.simulate(robot, 2.0, control=control, dt=1e-3, record_every=10)
-    q, force = run("CoSimulation", stop_time=2.0, step_size=1e-2)
+    expected = flexdyn_ros.simulate(robot, 1.0, control=control, dt=1e-3, record_every=10)
+    q, force = run("CoSimulation", stop_time=1.0, step_size=1e-2)
     excursion = np.ptp(expected.q, axis=0).max()
     assert excursion > 0.02
     assert np.abs(q - expected.q).max() <= 1e-9 * excursion
@@ -186,8 +186,8 @@ def test_fmus_open_valves(fmi, tmp_path):
     assert force[0] == pytest.approx(hold, rel=1e-9)
     if fmi == "2.0":
         return
-    expected = flexdyn_ros.simulate(robot, 0.2, control=control, rtol=1e-9, sample=1e-2)
-    q, _ = run("ModelExchange", stop_time=0.2, relative_tolerance=1e-9)
+    expected = flexdyn_ros.simulate(robot, 0.1, control=control, rtol=1e-9, sample=1e-2)
+    q, _ = run("ModelExchange", stop_time=0.1, relative_tolerance=1e-9)
     assert np.abs(q - expected.q).max() <= 1e-5 * np.ptp(expected.q, axis=0).max()
 
 
