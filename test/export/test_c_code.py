@@ -158,8 +158,8 @@ def test_a_microcontroller_has_room_for_it(tmp_path):
 
 def test_the_numbers_of_another_processor(tmp_path):
     compiler, emulator = tool("aarch64-linux-gnu-gcc"), tool("qemu-aarch64")
-    export.c(flexdyn_ros.load("flexible_two_link"), tmp_path)
-    command = [compiler, *STRICT, "-O1", "-static", "flexible_two_link.c", "main.c", "-o", "try", "-lm"]
+    export.c(flexdyn_ros.load("kane_beam"), tmp_path)
+    command = [compiler, *STRICT, "-O1", "-static", "kane_beam.c", "main.c", "-o", "try", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
     done = subprocess.run([emulator, "./try"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

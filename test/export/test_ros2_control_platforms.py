@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from lxml import etree
 from platforms import random_platform
-from ros2_control_headers import Core, write_headers
+from ros2_control_headers import UNCHECKED, Core, write_headers
 
 import flexdyn_ros
 from flexdyn_ros.simulation.steps.stepper import Stepper
@@ -24,7 +24,7 @@ def core(tmp_path_factory):
 def turned(tmp_path_factory):
     """Legs of any directions, on a base and a platform of any axes."""
     text, _ = random_platform(3)
-    return Core(flexdyn_ros.load(text), tmp_path_factory.mktemp("turned"))
+    return Core(flexdyn_ros.load(text), tmp_path_factory.mktemp("turned"), flags=UNCHECKED)
 
 
 def sliders(robot, q, v):
