@@ -96,6 +96,12 @@ class Page:
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.add_init_script(script + COUNTER)
+        self.visit(port, width, height, path=path)
+
+    def visit(self, port: int, width: int, height: int, *, path: str = COARSE) -> None:
+        """The page of another viewer in the same tab, in half the processor time of one in a new tab."""
+        self.errors.clear()
+        self.page.set_viewport_size({"width": width, "height": height})
         self.page.goto(f"http://127.0.0.1:{port}{path}", wait_until="commit")
         self.page.get_by_role("tab", name="Look").wait_for()
         self.until(lambda: self.page.evaluate("window.drawn") > 2, "nothing was drawn")

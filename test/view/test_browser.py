@@ -227,16 +227,16 @@ def test_one_command_reaches_a_robot_that_is_worth_seeing(chrome, name):
             assert process.wait(120.0) == 130
 
 
-def test_a_robot_that_does_not_bend_is_shown_too(chrome):
+def test_a_robot_that_does_not_bend_is_shown_too(page):
+    """The last one: it leaves the page of the others."""
     from flexdyn_ros.view import Viewer
 
     viewer = Viewer(double_pendulum(), port=8320)
     try:
-        page = Page(chrome, viewer.port, 720, 420)
+        page.visit(viewer.port, 720, 420)
         viewer.play(flexdyn_ros.simulate(viewer.robot, 1.0, [0.5, 0.0]))
         before = page.picture()
         page.until(lambda: changed(before, page.picture()) > 0.002, "it hangs still")
         assert not page.errors
-        page.page.close()
     finally:
         viewer.close()
