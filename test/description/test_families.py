@@ -257,7 +257,7 @@ def test_lugre_friction(hexapod: str) -> None:
     ("options", "message", "attribute"),
     [
         ({"platform.leg.leg_1.slider": "leg_2_slide"}, "slider of another leg", "slider"),
-        ({"platform.leg.leg_1.slider": "leg_1_slid"}, "no joint of that name", "slider"),
+        ({"platform.leg.leg_1.slider": "leg_1_slid"}, "did you mean 'leg_1_slide' or", "slider"),
         ({"platform.leg.leg_1": None}, "5 legs", None),
         ({"platform.link": "platfrm"}, "no link of that name", "link"),
         ({"platform.hydraulics.cylinder": None}, "<cylinder> is missing", None),

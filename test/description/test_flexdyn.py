@@ -146,6 +146,7 @@ def test_stations_are_fractions_or_words() -> None:
     boom = link.flexible_links["boom"]
     assert [body.station for body in boom.bodies] == [0.0, 1.0, 0.25]
     assert (boom.remainder, boom.attach[0].station) == ("none", "auto")
+    assert {(body.xyz, body.rpy, body.inertia) for body in boom.bodies} == {((0, 0, 0), (0, 0, 0), 6 * (0,))}
 
 
 def test_table_from_text_and_from_file(tmp_path: Path) -> None:

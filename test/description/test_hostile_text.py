@@ -225,6 +225,15 @@ def test_a_document_type_in_a_comment_is_none() -> None:
     assert read(PENDULUM.replace("<link", "<!-- <!DOCTYPE a> <!ENTITY b> --><link", 1)).links
 
 
+def test_processing_instructions_say_nothing() -> None:
+    told = PENDULUM.replace("<link", "<?xml-model href='a.rnc'?><link").replace("<flexdyn", "<?x?><flexdyn")
+    assert told != PENDULUM
+    assert read(told).links == read(PENDULUM).links
+    assert read(told).warnings == read(PENDULUM).warnings
+    pulled = PENDULUM.replace("</robot>", "<flexdyn><gravity>0 <?x?>0 -3</gravity></flexdyn></robot>")
+    assert read(pulled).gravity == (0, 0, -3)
+
+
 # ---- files that a text names ----
 
 PLACES = {

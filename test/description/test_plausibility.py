@@ -41,6 +41,7 @@ TUBE = 'outer_radius="0.02" wall="0.002"'
         ({"com": "200"}, "centre of mass is 200 m from its origin"),
         ({"z": "400", "x": "400"}, "reaches 800 m with 2 kg: lengths in millimetres?"),
         ({"z": "20", "x": "20"}, "reaches 40 m with 2 kg: lengths in millimetres?"),
+        ({"z": "20", "x": "20", "mass": "0.2"}, "reaches 40 m with 0.2 kg: lengths in millimetres?"),
         (
             {"lower": "0", "upper": "0", "effort": "0"},
             "joint 'j': lower = upper and effort = 0 leaves it no room",

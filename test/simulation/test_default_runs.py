@@ -16,6 +16,8 @@ from flexdyn_ros.errors import (
     StateError,
     UnsupportedError,
 )
+from flexdyn_ros.numerics.stepping import places
+from flexdyn_ros.numerics.stepping.accounts import MOST_MADE, MOST_SPENT, STRICTEST, strictness
 from flexdyn_ros.simulation import ValveOpenings
 
 SHIPPED = (
@@ -173,6 +175,27 @@ def test_an_arm_that_creeps_against_strong_dampers_costs_little():
     assert run.method == "dop853+extrapolated"
     assert run.energy.kinetic.max() < 1e-3 * run.dissipated[-1]
     assert calls < 12000
+
+
+def test_a_motion_that_is_not_stiff_is_never_tried_by_implicit_steps():
+    robot, counts = double_pendulum(), []
+    for method in ("auto", "dop853"):
+        calls = []
+        flexdyn_ros.simulate(
+            robot, 2.0, [1.0, 0.5], wrenches=lambda t, q, v, calls=calls: calls.append(t) or {}, method=method
+        )
+        counts.append(len(calls))
+    assert counts[0] == counts[1]
+
+
+def test_the_tolerances_that_are_left_are_the_share_of_energy_that_errors_have_not_made():
+    control = np.zeros(places.CONTROL)
+    control[places.OF_ENERGIES] = 2.0
+    for made, left in ((0.0, 1.0), (0.25, 0.75), (-0.5, 0.5), (1.0, STRICTEST), (3.0, STRICTEST)):
+        control[places.MADE] = made * MOST_MADE * 2.0
+        assert strictness(control) == pytest.approx(left)
+    control[places.SPENT] = MOST_SPENT
+    assert strictness(control) == 1.0
 
 
 def test_balance_of_a_platform_that_creeps():
