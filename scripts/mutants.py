@@ -28,6 +28,7 @@ SYMMETRIC_CALLS = {
     "smaller",
     "hypot",
     "mul",
+    "plus",
     "both",
     "either",
     "isclose",

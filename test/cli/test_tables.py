@@ -8,6 +8,7 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.identification import base_parameters
 from flexdyn_ros.simulation import compare, read_efforts
 
 
@@ -112,6 +113,9 @@ def test_a_picture_for_print_has_its_size(flexdyn, tmp_path):
     assert code == 0, err
     assert 'width="252pt"' in (tmp_path / "run.svg").read_text()  # 3.5 in
     assert flexdyn("simulate", "seven_joint_arm", *options, "--plot-size", "huge")[0] == 2
+    code, _, err = flexdyn("simulate", "flexible_two_link", *options, "--beside-rigid", "--q", "elbow=0.4")
+    assert code == 0, err
+    assert "rigid" in (tmp_path / "run.svg").read_text()
 
 
 # ---- compare ----
@@ -177,6 +181,18 @@ def test_a_table_becomes_a_robot(flexdyn, tmp_path):
     assert robot.frames(np.zeros(2), "tool0")[:2, 3] == pytest.approx([0.3, 0.4])
     assert flexdyn("from-dh", table)[0] == 3  # the convention is missing
     assert "<robot" in flexdyn("from-dh", table, "--convention", "modified")[1]
+
+
+# ---- identify --explain ----
+
+
+def test_base_parameters_are_explained_as_numbers(flexdyn):
+    code, out, err = flexdyn("identify", "two_link", "--explain", "--json")
+    assert code == 0, err
+    told, base = json.loads(out), base_parameters(flexdyn_ros.load("two_link"))
+    assert told["rank"] == base.rank == len(told["base"])
+    assert told["parameters"] == [p.name for p in base.parameters]
+    np.testing.assert_allclose(told["matrix"], base.matrix)
 
 
 # ---- doctor ----

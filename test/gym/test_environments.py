@@ -100,8 +100,11 @@ def test_episodes_end_by_time_or_loss_and_start_anew(task, monkeypatch):
     many.reset(seed=0)
     rng = np.random.default_rng(2)
     ended = np.zeros(3, dtype=bool)
-    for _ in range(21):
+    begun = np.full(3, -1)
+    for n in range(21):
         seen, reward, lost, over, _ = many.step(rng.uniform(-1, 1, (3, task.acts)))
+        begun[ended] = n
+        np.testing.assert_array_equal(over, n - begun == task.length)
         assert (reward[ended] == 0.0).all()
         assert not (lost | over)[ended].any()
         ended = lost | over

@@ -95,6 +95,13 @@ def test_overflow_is_a_state_error_and_a_row_of_nan_in_a_batch(verb: str) -> Non
         assert not np.isinf(part).any()
 
 
+def test_deflections_that_overflow_are_a_state_error() -> None:
+    bending = flexdyn_ros.load("flexible_two_link")
+    q = np.where([c.kind == "joint" for c in bending.coordinates], 0.0, 1e308)
+    with pytest.raises(StateError, match="overflow"):
+        bending.deflections(q)
+
+
 def test_frame_velocity_refuses_what_is_no_number(robot: flexdyn_ros.Robot) -> None:
     v = np.zeros(robot.nv)
     v[0] = np.nan

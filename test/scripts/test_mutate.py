@@ -69,7 +69,7 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
     ("-x", ["x"]), ("a and not b", ["a or not b", "b"]), ("M[i, j]", ["M[j, i]"]),
     ("y = f(a, b)", ["f(b, a)"]),
     ("y = max(a, b)", []), ("1e-9", []), ("0.5", ["0.55"]), ("True", ["False"]), ("print(1)", []),
-    ("y = smaller(larger(a, b), mul(c, d))", []),
+    ("y = smaller(larger(a, b), plus(c, mul(d, e)))", []),
     ("y = select(either(a, b), c, c)", ["select(c, either(a, b), c)"]),
     ("'a' + b", []), ("x.clear()", ["pass"]), ("x[k] += y", ["pass", "x[k] -= y"]), ("x.y = z", ["pass"]),
     ("assert x > 1", []), ("y = zip(x, strict=True)", []),

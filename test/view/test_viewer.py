@@ -372,6 +372,32 @@ def test_what_moves_the_robot_can_be_changed(viewer, arm):
     np.testing.assert_array_equal(viewer.q, q)
 
 
+def test_a_rigid_twin_stands_beside_the_robot_and_both_are_in_sight(viewer):
+    viewer.pose(viewer.robot.neutral())
+    alone, room = viewer.cameras.swept(), viewer.picture.room
+    viewer.show_twin(shown=True)
+    shift = viewer.twin.shift
+    axis = int(np.argmax(np.abs(shift)))
+    assert np.count_nonzero(shift) == 1
+    assert room[0][axis] + shift[axis] > room[1][axis]
+    low, high = viewer.cameras.swept()
+    np.testing.assert_allclose(low, alone[0])
+    np.testing.assert_allclose(high, alone[1] + shift)
+    viewer.show_twin(shown=False)
+
+
+def test_ground_and_sky_are_bands_without_gaps(viewer):
+    import trimesh
+
+    for part in ("ground", "sky"):
+        node = viewer.server.scene.get_handle_by_name(f"/surroundings/{part}")
+        band = trimesh.Trimesh(node.vertices, node.faces, process=False)
+        assert band.euler_number == 0
+        assert band.is_winding_consistent
+        # no face crosses the band
+        assert band.area_faces == pytest.approx(np.tile(band.area_faces[:2], len(band.faces) // 2), rel=1e-3)
+
+
 def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
     viewer.panels.modes.offer([])
     assert "no modes" in viewer.message
