@@ -39,6 +39,8 @@ def test_the_function_that_is_told_changes_nothing(name, options):
     expected = flexdyn_ros.simulate(robot, duration, **options)
     for key in ("t", "q", "v", "tau", "work", "dissipated"):
         np.testing.assert_array_equal(getattr(found, key), getattr(expected, key), err_msg=key)
+    assert np.diff(found.t).min() > 0.0
+    assert found.t[[0, -1]] == pytest.approx([0.0, duration])
     assert told
     assert told == sorted(told)
     assert told[0] >= 0.0

@@ -109,6 +109,16 @@ def test_control_is_asked_once_a_step_and_held(method):
     assert run.v[:, 0] == pytest.approx([0, 0, 0.1, 0.3, 0.6, 1.0], abs=1e-9)
 
 
+@pytest.mark.parametrize("method", ["rk4", "dop853", "lsoda"])
+def test_the_last_sample_is_the_end_and_efforts_are_those_of_the_actuators(method):
+    robot, how = flexdyn_ros.load("boom_on_cylinder"), {"dt": 1e-3, "record_every": 7, "method": method}
+    run = flexdyn_ros.simulate(robot, 0.02, control=[1650.0], **how)
+    assert run.t == pytest.approx([0.0, 0.007, 0.014, 0.02])
+    assert run.tau.tolist() == [[0.0, 1650.0]] * 4
+    with pytest.raises(DimensionError, match=r"control has shape \(3,\), expected \(2,\), .* or \(1,\)"):
+        flexdyn_ros.simulate(robot, 0.02, control=[1650.0, 0.0, 0.0], **how)
+
+
 def test_control_cannot_change_the_state_it_is_shown():
     def vandal(t, q, v):
         q[:] = v[:] = 17.0
