@@ -81,6 +81,8 @@ def test_a_file_without_names_gets_names_units_and_motor_constants(tmp_path, rob
     assert set(read.columns) == {"shoulder", "elbow", "shoulder.effort"}
     assert read["elbow"] == pytest.approx(q[:, 1], abs=1e-12)
     assert read["shoulder.effort"] == pytest.approx(tau[:, 0], abs=1e-12)
+    with pytest.raises(errors.UnknownNameError, match="column 'wrist'"):
+        Measurement.read(path, names=["time", "a", "b", "c", "d"], factors={"wrist": 2.0})
 
 
 def test_empty_cells_are_missing_and_are_filled_by_lines(tmp_path):
@@ -208,6 +210,10 @@ def test_good_data_have_no_faults(good, robot):
 def test_gaps_nan_and_times_that_do_not_rise_are_told(good, robot):
     hole = Measurement.of(np.where(good.t > 3.0, good.t + 0.4, good.t), dict(good.columns), name="hole")
     assert "1 gap(s), the longest 0.405 s after t = 3 s" in told(hole, robot)
+    # more than a tenth of the whole is too much
+    wide = Measurement.of(np.where(good.t > 3.0, good.t + 0.8, good.t), dict(good.columns))
+    fatal = [[one.fatal for one in x.faults(robot) if "gap" in one.text] for x in (hole, wide)]
+    assert fatal == [[False], [True]]
     x = good["elbow"].copy()
     x[100:130] = np.nan
     assert "elbow: 2.5 % of the samples are missing or NaN, from t = 0.5 s on" in told(

@@ -7,6 +7,7 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynError, StateError
+from flexdyn_ros.expanded.shown_tree import reach_of
 
 MASSES = '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/>'
 TYRE = '<tyre stiffness="2e5" damping="300" radius="0.3" mass="15"/>'
@@ -117,6 +118,11 @@ def test_a_prescribed_drive_takes_what_elements_leave(more, tyre, masses):
     assert abs(end - begin) < 1e-2 * abs(end)
     # its power is in the balance of the run
     assert run.balance_error < 1e-7
+
+
+def test_a_robot_reaches_along_its_joints_and_its_longest_cylinder():
+    description = flexdyn_ros.load(truck(more=WINCH)).description
+    assert reach_of(description) == pytest.approx(0.6 + np.hypot(9.0, 1.0) + 20.1)
 
 
 @pytest.mark.parametrize("drive", ["", DRIVE], ids=["free", "driven"])

@@ -18,7 +18,7 @@ import flexdyn_ros
 from flexdyn_ros import Trajectory
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.simulation import Bag, recorded_robot, records
-from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, definition
+from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, TEXT, definition
 
 pytest.importorskip("mcap")
 highlevel = pytest.importorskip("rosbags.highlevel")
@@ -75,6 +75,20 @@ def test_the_robot_is_in_the_recording(tmp_path):
     robot = recorded_robot(path)
     assert robot.q_names == moon.q_names
     assert robot.gravity[2] == -1.62
+
+
+def test_of_several_robots_that_beside_the_chosen_topic_is_loaded(tmp_path):
+    texts = {"a": double_pendulum(), "a/arm": tumbler(), "b": flexdyn_ros.load("two_link")}
+    with Bag(tmp_path / "two.mcap") as bag:
+        for name, robot in texts.items():
+            text = robot.description.text.encode() + b"\0"
+            told = b"\x00\x01\x00\x00" + len(text).to_bytes(4, "little") + text
+            bag.write(bag.channel(f"/{name}/robot_description", TEXT), told, 0)
+    for name, robot in texts.items():
+        found = recorded_robot(tmp_path / "two.mcap", topics=[f"/{name}/state"])
+        assert found.q_names == robot.q_names
+    with pytest.raises(StateError, match=r"several robots: .*; choose a topic"):
+        recorded_robot(tmp_path / "two.mcap")
 
 
 def test_rosbags_reads_what_was_simulated(run, bag):
