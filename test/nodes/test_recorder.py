@@ -59,7 +59,7 @@ def record(tmp_path, seconds, number, *parameters):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_what_is_published_is_recorded(number, tmp_path):
-    path, code = record(tmp_path, 4.0, number)
+    path, code = record(tmp_path, 2.5 if number == signal.SIGINT else 4.0, number)
     assert code == (0 if number == signal.SIGINT else -number)
     robot = recorded_robot(path)
     run = Trajectory.load(path, robot)
@@ -91,7 +91,7 @@ def test_a_recording_of_the_node_is_decoded_by_what_is_in_it(name, topics, tmp_p
     given = ("-p", f"description_file:={name}", "-p", f"record_file:={path}")
     with NodeProcess("simulator", *given, log=tmp_path / "simulator.txt") as node:
         node.wait_for_text("ready")
-        time.sleep(1.5)
+        time.sleep(0.8)
         assert node.end(signal.SIGINT) == 0
     found = decoded_alone(path)
     assert set(found["topics"]) >= topics | {"/simulator/state", "/joint_states"}
