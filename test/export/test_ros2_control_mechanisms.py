@@ -170,7 +170,7 @@ def test_it_starts_where_it_is_told_and_stays_there(cores, name):
 
 def test_loops_that_close_in_few_poses_are_taken(tmp_path):
     """No random pose shows the least inertia of their joints: that where they are counts."""
-    robot = flexdyn_ros.load(random_closed_mixture(5, "flexible"))
+    robot = flexdyn_ros.load(random_closed_mixture(7, "flexible"))
     with pytest.raises(ConvergenceError):
         robot.random(np.random.default_rng(0))
     assert export.ros2_control(robot, tmp_path)
