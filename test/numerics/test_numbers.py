@@ -10,6 +10,7 @@ from flexdyn_ros.numerics.compiling.teaching import teach_numba
 from flexdyn_ros.numerics.numbers import functions as of
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS, aligned, lanes_of, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
+from flexdyn_ros.numerics.verbs.samples import note_wrong
 
 teach_numba()
 
@@ -107,3 +108,16 @@ def branch(x):
 def test_a_branch_on_lanes_does_not_compile():
     with pytest.raises(Exception, match=f"lanes{PER_LANES}"):
         branch(aligned(PER_LANES))
+
+
+def test_a_number_that_is_not_finite_is_noted_wherever_it_stands():
+    for n in range(1, 10):
+        for wrong in (np.nan, np.inf, -np.inf):
+            for place in range(n):
+                block = np.arange(n + 1.0)
+                block[place] = wrong
+                note_wrong(block, n)
+                assert np.isnan(block[n]), (n, place)
+        block = np.arange(n + 1.0)
+        note_wrong(block, n)
+        assert block[n] == n

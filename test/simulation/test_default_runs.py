@@ -177,17 +177,6 @@ def test_an_arm_that_creeps_against_strong_dampers_costs_little():
     assert calls < 12000
 
 
-def test_a_motion_that_is_not_stiff_is_never_tried_by_implicit_steps():
-    robot, counts = double_pendulum(), []
-    for method in ("auto", "dop853"):
-        calls = []
-        flexdyn_ros.simulate(
-            robot, 2.0, [1.0, 0.5], wrenches=lambda t, q, v, calls=calls: calls.append(t) or {}, method=method
-        )
-        counts.append(len(calls))
-    assert counts[0] == counts[1]
-
-
 def test_the_tolerances_that_are_left_are_the_share_of_energy_that_errors_have_not_made():
     control = np.zeros(places.CONTROL)
     control[places.OF_ENERGIES] = 2.0
