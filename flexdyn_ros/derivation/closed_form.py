@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from flexdyn_ros.derivation.arithmetic import Operations
@@ -53,7 +54,7 @@ class Derivation:
     q, v, a : tuples of sympy symbols
     M, c, g : sympy matrices (n, n), (n, 1), (n, 1): M a + c + g = tau, effort applied by the actuators
     parameters : by symbol name, with value, unit and meaning; empty if numbers were kept
-    counts : operations
+    counts : operations, counted when they are asked for
     notes : what was rounded or left out
     steps : what the method computes on the way, if it was asked for
     """
@@ -68,9 +69,18 @@ class Derivation:
     c: sympy.Matrix
     g: sympy.Matrix
     parameters: Mapping[str, Parameter]
-    counts: Counts
     notes: tuple[str, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...]
+    _count: Callable[[], Counts] = field(repr=False, compare=False)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Operations; counting them takes about as long as deriving the equations."""
+        return self._count()
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled and copied: the counts, not what counts them."""
+        return {**self.__dict__, "counts": self.counts, "_count": None}
 
     @property
     def tau(self) -> sympy.Matrix:

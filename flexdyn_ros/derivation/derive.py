@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, apply, mul, plus
@@ -73,9 +74,9 @@ def derive(
         c=c,
         g=g,
         parameters={p.name: p for p in case.plain.parameters} if symbolic else {},
-        counts=case.counts(*closed),
         notes=case.plain.notes,
         steps=case.steps() if steps else (),
+        _count=partial(case.counts, *closed),
     )
 
 

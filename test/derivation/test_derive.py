@@ -3,6 +3,7 @@
 
 import importlib.util
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -171,6 +172,13 @@ def test_text_and_latex_name_every_term(method):
         assert entry in text
     for entry in ("M_{11}", r"\dot q_{1}", r"m_{2}", r"\cos", "align*"):
         assert entry in latex
+
+
+def test_a_copy_from_another_process_has_the_same_counts():
+    d = derive(load("two_link").description)
+    again = pickle.loads(pickle.dumps(d))
+    assert again == d
+    assert again.counts == d.counts
 
 
 def test_plain_data_is_json_that_sympy_reads_back():
