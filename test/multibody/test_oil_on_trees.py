@@ -20,6 +20,7 @@ from flexdyn_ros.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from flexdyn_ros.families.trees.elements.checks import feed_of_overrun
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
 
@@ -460,6 +461,17 @@ def test_without_a_counterbalance_valve_the_rod_side_cavitates():
 
 
 # ---- what `check` says ----
+
+
+def test_a_cylinder_without_a_load_is_not_overrun():
+    column = {
+        "bore_area": 2e-3, "rod_area": 1e-3, "valve_bore": 1e-7, "valve_rod": 1e-8, "compensation": 1e2,
+        "supply": 160e5, "tank": 3e5, "atmosphere": 101325.0, "coulomb": 0.0, "counterbalance_bore": 0.0,
+        "counterbalance_rod": 0.0,
+    }  # fmt: skip
+    assert feed_of_overrun(column, -1e-6) < column["tank"]
+    assert feed_of_overrun(column, 0.0) is None
+    assert feed_of_overrun(column | {"counterbalance_rod": 1e-7}, -1e-6) is None
 
 
 def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
