@@ -5,6 +5,7 @@ import gc
 import os
 import random
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,29 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # graphs and derivations make millions of objects, few of them in cycles: by the defaults, looking for those
 # takes a fifth of the time of a process that runs tests
 gc.set_threshold(20_000, 10, 20)
+
+
+def folder_in_memory(memory="/dev/shm", room=4e9):
+    """A folder of this user for files of tests, in memory; None where it has no room or runs no programs.
+
+    The tests write half a gigabyte in 25,000 files, each of which takes a disk up to 3 ms when it goes. Those
+    of runs that fail are kept, of the last three.
+    """
+    try:
+        system = os.statvfs(memory)
+        if system.f_flag & os.ST_NOEXEC or system.f_bavail * system.f_frsize < room:
+            return None
+        folder = Path(memory, f"flexdyn-tests-{os.getuid()}")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    is_ours = found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    return str(folder) if is_ours else None
+
+
+if "TMPDIR" not in os.environ and (folder := folder_in_memory()):
+    os.environ["TMPDIR"] = folder
 
 # processes that share the tests do not hear each other's nodes
 worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")

@@ -119,10 +119,31 @@ def test_files_that_go_first_are_there():
     assert [name for name in LONGEST if not (TEST.parent / name).is_file()] == []
 
 
-def test_files_of_nodes_that_were_killed_are_removed_and_those_of_others_stay(tmp_path):
+def shared_by_tests():
+    """The module conftest of all tests, once more."""
     spec = importlib.util.spec_from_file_location("shared", Path(__file__).parents[1] / "conftest.py")
     shared = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(shared)
+    return shared
+
+
+def test_files_are_in_memory_where_it_has_room_and_the_folder_is_of_this_user_alone(tmp_path):
+    found = shared_by_tests().folder_in_memory
+    folder = tmp_path / f"flexdyn-tests-{os.getuid()}"
+    assert found(tmp_path, room=1e18) is None
+    assert found(tmp_path / "nowhere", room=0) is None
+    for _ in range(2):
+        assert found(tmp_path, room=0) == str(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    assert found(tmp_path, room=0) is None
+    folder.rmdir()
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert found(tmp_path, room=0) is None
+
+
+def test_files_of_nodes_that_were_killed_are_removed_and_those_of_others_stay(tmp_path):
+    shared = shared_by_tests()
     of = {name: {name, f"{name}_el", f"sem.{name}_mutex"} for name in ("fastdds_port7000", "fastdds_12ab")}
     for name in {"fastdds_none", "other_el"}.union(*of.values()):
         (tmp_path / name).touch()
