@@ -96,7 +96,8 @@ class Wheels(Recipe):
         super().__init__(environment, lock)
         # an installation writes flexdyn_ros.egg-info, which all environments of the repository have in common
         self.package_lock = Lock(environment.root / "build" / "package.lock", lock.holder)
-        self.parsed = environment.build / "parsed"
+        # by one version of the parser
+        self.parsed = environment.build / "parsed" / environment.hash_of(environment.ros_list)
 
     def steps(self) -> list[Step]:
         hashed, version = self.environment.hash_of, self.environment.version

@@ -458,6 +458,14 @@ def test_test_packages_wait_for_everything_that_is_compiled_from_messages(provis
     assert {"interfaces", "control_msgs", "tf2_msgs"} <= set(after["test-packages"])
 
 
+def test_interfaces_that_another_version_of_the_parser_parsed_are_parsed_again(repository):
+    parsed = repository.folder / "build" / "parsed"
+    for count in (1, 2):
+        assert repository.run("setup").returncode == 0
+        assert len(list(parsed.iterdir())) == count
+        (repository.folder / "scripts" / "requirements-ros.txt").open("a").write("ros-rosidl-parser==9.9.9\n")
+
+
 def test_bytecode_is_written_where_python_does_not_write_it_as_it_runs(repository):
     """In containers PYTHONDONTWRITEBYTECODE is usual: commands would compile what they import each time."""
     assert repository.run("setup", "--test", PYTHONDONTWRITEBYTECODE="1").returncode == 0
