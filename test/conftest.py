@@ -6,8 +6,11 @@ import os
 import random
 import shutil
 import stat
+import sys
+import time
 from pathlib import Path
 
+import kept_compiler
 import pytest
 
 # a run started without scripts/test must not be heard by anything else either
@@ -86,6 +89,7 @@ def remove_shared_memory_of_killed_nodes(folder):
 def pytest_sessionstart(session):
     if not hasattr(session.config, "workerinput"):
         remove_shared_memory_of_killed_nodes("/dev/shm")
+        kept_compiler.forget_old(time.time())
 
 
 def pytest_collection_finish():
@@ -124,7 +128,8 @@ def compile_without_optimization(tmp_path_factory):
         yield
         return
     script = tmp_path_factory.mktemp("compiler") / "cc"
-    script.write_text(f'#!/bin/sh\nexec {compiler} "$@" -O0\n')
+    kept = Path(__file__).with_name("kept_compiler.py")
+    script.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{kept}' {compiler} \"$@\" -O0\n")
     script.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CC", str(script))

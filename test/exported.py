@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import kept_compiler
 import numpy as np
 from models import random_state
 
@@ -123,7 +124,7 @@ class CLibrary:
 def compiled(folder: Path, name: str, *flags: str, compiler=QUICKEST, dtype=np.float64) -> CLibrary:
     """The C files of a folder as a library; not optimized unless flags say so."""
     command = [compiler, *STRICT, "-O0", "-shared", "-fPIC", *flags, f"{name}.c", "-o", f"{name}.so", "-lm"]
-    subprocess.run(command, cwd=folder, check=True, timeout=120)
+    kept_compiler.run(command, folder, check=True)
     return CLibrary(folder / f"{name}.so", name, dtype)
 
 
@@ -131,7 +132,7 @@ def run_example(folder: Path, *flags: str, compiler="gcc") -> subprocess.Complet
     """main.c of a folder, compiled and run; not optimized unless flags say so."""
     sources = sorted(path.name for path in folder.glob("*.c"))
     command = [compiler, *STRICT, "-O0", *flags, *sources, "-o", "try", "-lm"]
-    subprocess.run(command, cwd=folder, check=True, timeout=120)
+    kept_compiler.run(command, folder, check=True)
     return subprocess.run(["./try"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import kept_compiler
 import numpy as np
 from exported import QUICKEST
 
@@ -211,7 +212,7 @@ class Core:
         (c,) = (self.folder / "src").glob("*.c")
         # by the compiler that does not optimize in half the time, where it is installed
         build = [QUICKEST, "-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-c", c]
-        subprocess.run([*build, "-o", self.folder / "robot.o"], check=True)
+        kept_compiler.run([*build, "-o", self.folder / "robot.o"], check=True)
         return [*(self._compiled(f"src/{name}.cpp") for name in ("core", "model")), self.folder / "robot.o"]
 
     @cached_property
@@ -229,13 +230,14 @@ class Core:
     def _compiled(self, source: str, *include: Path) -> Path:
         at = self.folder / source
         folders = [f"-I{folder}" for folder in (self.folder / "include", self.folder / "src", *include)]
-        subprocess.run(["g++", *self.flags, *folders, "-c", at, "-o", at.with_suffix(".o")], check=True)
+        command = ["g++", *self.flags, *folders, "-c", at, "-o", at.with_suffix(".o")]
+        kept_compiler.run(command, check=True)
         return at.with_suffix(".o")
 
     def _linked(self, name: str, parts: list[Path], *more: str) -> Path:
         made = self.folder / name
         command = ["g++", *self.flags, *more, *parts, *self.objects, "-lm", "-o", made]
-        subprocess.run(command, check=True)
+        kept_compiler.run(command, check=True)
         return made
 
     @property
