@@ -3,11 +3,10 @@
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import compiling_server
 
 from flexdyn_ros import ownership
 from flexdyn_ros.export.native import library
@@ -126,12 +125,9 @@ with our_cache():
 
 def run_toy(folder):
     """A program in a folder, its kernels in the folder below."""
-    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
-    return subprocess.run(
-        [sys.executable, "-c", "import toy"],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True, text=True, timeout=300, check=True, cwd=folder,
-    )  # fmt: skip
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    kernels = str(folder / "kernels")
+    return compiling_server().run_text("import toy", folder=folder, PYTHONPATH=path, NUMBA_CACHE_DIR=kernels)
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +136,8 @@ def compiled_toy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
     (folder / "toy.py").write_text(TOY)
     make(folder / "kernels", 0o700)
-    assert run_toy(folder).stdout == "42.0\n"
+    done = run_toy(folder)
+    assert (done.returncode, done.stdout) == (0, "42.0\n"), done.stderr
     return folder
 
 
@@ -154,7 +151,7 @@ def kernels_of_others(compiled_toy, tmp_path, change):
         index.write_bytes(pickle.dumps(Command(marker)))
         change(index)
     done = run_toy(tmp_path)
-    assert done.stdout == "42.0\n"
+    assert (done.returncode, done.stdout) == (0, "42.0\n"), done.stderr
     return marker.exists(), done.stderr
 
 

@@ -190,6 +190,8 @@ def test_a_users_own_functions_stay_where_numba_keeps_them(tmp_path):
 import os
 os.environ["XDG_CACHE_HOME"] = {str(elsewhere)!r}
 os.environ.pop("NUMBA_CACHE_DIR")
+import numba
+numba.config.reload_config()
 import own, toy.x
 print(own.mine(1.0), toy.x.run(1.0))
 """

@@ -1,12 +1,17 @@
 """What was compiled is loaded and called in processes that never import Numba."""
 
+import json
 import os
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import compiling_server
 from verb_cases import ROBOTS
 
 from flexdyn_ros.numerics.compiling import cache, objects
@@ -16,27 +21,28 @@ from flexdyn_ros.numerics.compiling.compiler import entry
 TESTS = Path(__file__).parents[1]
 
 VERBS = """
-import hashlib, sys
+import hashlib, json, sys
 import numpy as np
 import flexdyn_ros
 from flexdyn_ros.simulation import Stepper
 from verb_cases import Case
-case = Case(sys.argv[1])
-r, (q, v, a, tau, wrenches) = case.robot, case.state
-found = {}
-for name, (verb, shape) in case.verbs().items():
-    found[name] = verb(*case.state)
-    found[name + " of a batch"] = verb(*case.batch)
-if r.parameters:
-    found["regressor"] = r.regressor(q, v, a).Y
-for dt in (None, 0.001):
-    found[f"run by {dt}"] = flexdyn_ros.simulate(r, 0.02, dt=dt).q
-stepper = Stepper(r)
-stepper.advance(3)
-found["steps"] = stepper.q
-for name, numbers in found.items():
-    print(name, hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest())
-print("numba" in sys.modules)
+for name in sys.argv[1:]:
+    case = Case(name)
+    r, (q, v, a, tau, wrenches) = case.robot, case.state
+    found = {}
+    for verb, (answer, shape) in case.verbs().items():
+        found[verb] = answer(*case.state)
+        found[verb + " of a batch"] = answer(*case.batch)
+    if r.parameters:
+        found["regressor"] = r.regressor(q, v, a).Y
+    for dt in (None, 0.001):
+        found[f"run by {dt}"] = flexdyn_ros.simulate(r, 0.02, dt=dt).q
+    stepper = Stepper(r)
+    stepper.advance(3)
+    found["steps"] = stepper.q
+    for verb, numbers in found.items():
+        found[verb] = hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest()
+    print(json.dumps([name, found, "numba" in sys.modules]))
 """
 
 
@@ -50,17 +56,25 @@ def run(program, *arguments, **settings):
     return done.stdout.splitlines()
 
 
+@pytest.fixture(scope="module")
+def answers():
+    """What this process answers, which compiles what is not there, and then one that begins with nothing: of
+    each robot hashes by name, and whether Numba had been imported when they were there."""
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as said:
+        patch.setattr(sys, "argv", ["", *ROBOTS])
+        with warnings.catch_warnings(action="ignore"):
+            exec(VERBS, {})
+    both = said.getvalue().splitlines(), run(VERBS, *ROBOTS)
+    return [{name: told for name, *told in map(json.loads, lines)} for lines in both]
+
+
 @pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.filterwarnings("ignore")
-def test_a_second_process_answers_every_verb_without_numba(name, monkeypatch, capsys):
-    """Bit by bit what this one answers, which compiles what is not there."""
-    monkeypatch.setattr(sys, "argv", ["", name])
-    exec(VERBS, {})
-    first = capsys.readouterr().out.splitlines()
-    *second, imported = run(VERBS, name)
+def test_a_second_process_answers_every_verb_without_numba(name, answers):
+    """Bit by bit what this one answers."""
+    (first, _), (second, imported) = (answer[name] for answer in answers)
     assert len(second) > 40
-    assert second == first[:-1]
-    assert imported == "False"
+    assert second == first
+    assert not imported
 
 
 PART = """
@@ -82,7 +96,22 @@ from part import total
 import numpy as np
 numbers = np.arange(5.0)
 assert total(5, numbers) == 5 and numbers[0] == 10.0
-print("numba" in sys.modules)
+"""
+#: whether a process has compiled, which knows Numba before, and whether one needed Numba, which does not
+COMPILED = CALL + "print(total.bound.over_block.is_compiled_here)\n"
+NEEDED = CALL + 'print("numba" in sys.modules)\n'
+AT_ONCE = f"""
+import os
+children = []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        exec({COMPILED!r})
+        sys.stdout.flush()
+        os._exit(0)
+    children.append(child)
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
 """
 
 
@@ -90,32 +119,37 @@ print("numba" in sys.modules)
 def part(tmp_path):
     (tmp_path / "part.py").write_text(PART)
     path = os.pathsep.join([str(tmp_path), str(Path(cache.__file__).parents[3])])
+    where = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
-    def call():
-        return run(CALL, PYTHONPATH=path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))[-1]
+    def call(program=COMPILED):
+        done = compiling_server().run_text(program, folder=tmp_path, **where)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
 
+    call.alone = lambda: run(NEEDED, **where)[-1]
     call.files = lambda: sorted((tmp_path / "cache").rglob("part-*/total-*.o"))
     return call
 
 
 def test_a_file_that_is_not_whole_is_compiled_again(part):
-    assert part() == "True"
+    assert part() == ["True"]
     (file,) = part.files()
     whole = file.read_bytes()
     for damaged in (whole[:1000], b"", b"x" + whole[1:], whole + b"x"):
         file.write_bytes(damaged)
-        assert part() == "True"
+        assert part() == ["True"]
         assert file.read_bytes() == whole
-    assert part() == "False"
+    assert part() == ["False"]
+    file.write_bytes(whole[:1000])
+    # a process that begins with nothing imports Numba, and the next does not
+    assert part.alone() == "True"
+    assert part.alone() == "False"
 
 
 def test_processes_that_compile_the_same_at_once_do_not_harm_each_other(part):
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(lambda _: part(), range(3))) == ["True"] * 3
+    assert part(AT_ONCE) == ["True"] * 3
     assert len(part.files()) == 1
-    assert part() == "False"
+    assert part() == ["False"]
 
 
 def test_code_of_other_processors_and_versions_is_not_taken(part, monkeypatch):

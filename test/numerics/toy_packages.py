@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from programs import compiling_server
 
 DECORATORS = "from flexdyn_ros.numerics.compiling.compiler import entry, inner, kernel, leaf\n"
 
@@ -44,19 +44,9 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def run(folder: Path, cache: Path, program: str, *arguments: str) -> str:
     """Standard output of a program in a process of its own that finds the packages of a folder."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
-            "NUMBA_CACHE_DIR": str(cache),
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    server = compiling_server()
+    done = server.run_text(program, *arguments, folder=folder, PYTHONPATH=path, NUMBA_CACHE_DIR=str(cache))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
