@@ -202,6 +202,11 @@ def test_soft_arm_with_another_movable_joint_is_refused() -> None:
     refused(SOFT.replace("</robot>", f'<link name="x"/>{joint}</robot>'), "joint 'j' is continuous")
 
 
+def test_soft_arm_on_a_wheel_is_refused() -> None:
+    wheel = '<wheel name="w" link="base_link" xyz="0 0 0"><suspension stiffness="9" free_length="1"/></wheel>'
+    refused(SOFT.replace("<gravity>", f"{wheel}<gravity>"), "a wheel in a robot of kind continuum")
+
+
 def test_sections_side_by_side_are_refused() -> None:
     text = SOFT.replace('<parent link="plate_2"/>', '<parent link="plate_1"/>')
     refused(text, "do not follow each other")

@@ -13,6 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from flexdyn_ros.description import read
+from flexdyn_ros.description.urdf.sources import own_share
 from flexdyn_ros.errors import DescriptionError
 
 HERE = Path(__file__).parent
@@ -67,6 +68,16 @@ def test_package_uri_through_ros_package_path(tmp_path: Path, monkeypatch: pytes
 
 def test_package_uri_of_this_package() -> None:
     assert read("package://flexdyn_ros/urdf/canadarm2.urdf").name == "canadarm2"
+
+
+def test_what_is_installed_with_this_package_is_found_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = list(own_share())
+    assert all((folder / "urdf").is_dir() for folder in before)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    share = package(tmp_path, "flexdyn_ros")
+    assert list(own_share()) == [*before, share]
 
 
 def test_package_uri_beside_the_file_that_names_it(tmp_path: Path) -> None:

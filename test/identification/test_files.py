@@ -1,5 +1,6 @@
 """CSV, npz and MAT files of others: separators, units, structs, lengths, and what they may cost."""
 
+import io
 import warnings
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.io import savemat
 
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnknownNameError
 from flexdyn_ros.identification import Measurement
-from flexdyn_ros.identification.files import arrays, csv_file, readers
+from flexdyn_ros.identification.files import arrays, csv_file, mat_child, readers
 
 T = 0.01 * np.arange(30)
 X = 0.5 * np.arange(30) + 0.25
@@ -260,6 +261,17 @@ def test_arrays_in_structs_are_within_the_limit(tmp_path, monkeypatch):
     savemat(tmp_path / "a.mat", {"s": {"x": np.zeros(1 << 18)}}, do_compression=True)
     with pytest.raises(StateError, match="holds more than 1048576 bytes"):
         Measurement.read(tmp_path / "a.mat")
+
+
+def test_what_lies_in_several_variables_of_a_mat_file_is_counted_together():
+    cells = np.empty(6000, object)
+    cells[:] = 1.0
+    found = mat_child.Found(io.BytesIO(), 1 << 30)
+    found.take("a", cells)
+    assert found.left_out["a[5999]"] == "of type float"
+    found.take("b", cells[:3998])
+    with pytest.raises(mat_child.Refused, match="holds more than 10000 variables and fields"):
+        found.take("c", 1.0)
 
 
 def test_a_mat_file_that_takes_more_memory_than_it_may_is_refused(tmp_path, monkeypatch):

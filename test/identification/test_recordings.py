@@ -4,6 +4,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -253,6 +254,22 @@ def test_states_on_two_topics_are_refused_by_name_unless_one_is_chosen(tmp_path,
     np.testing.assert_array_equal(chosen.q, 2.0 * run.q)
 
 
+def test_energies_belong_to_the_states_they_were_recorded_among(tmp_path, run):
+    """Where not every part has some."""
+    run.to_bag(tmp_path / "run.mcap")
+    of_run = [record for topic, record in records(tmp_path / "run.mcap") if topic]
+    with Bag(tmp_path / "a.mcap") as bag:
+        for is_seen in (False, True, False):
+            for record in of_run:
+                if record.kind == STATE or (record.topic.endswith("/energy") and is_seen):
+                    bag.write(bag.channel(record.topic, record.kind), record.data, record.log_time)
+    parts = [Trajectory.load(tmp_path / "a.mcap", part=part) for part in range(3)]
+    for part, is_seen in zip(parts, (False, True, False), strict=True):
+        np.testing.assert_array_equal(part.q, run.q)
+        assert (part.energy is not None) == is_seen
+    np.testing.assert_array_equal(parts[1].energy, run.energy)
+
+
 def test_times_that_jump_back_begin_a_part(tmp_path):
     stamps, messages = joint_states(["swing"])
     path = write(tmp_path / "a.mcap", ("/joint_states", JOINT_STATES, [*stamps, *stamps[:20]],
@@ -383,6 +400,25 @@ def test_a_column_that_sqlite_computes_is_within_the_limits(tmp_path):
     base.close()
     with pytest.raises(StateError, match="sqlite recording"):
         Measurement.read(tmp_path / "a.db3")
+
+
+def test_columns_that_sqlite_computes_for_long_are_refused(tmp_path):
+    """Before the first row: they are sorted by a column without an order."""
+    long = "id"
+    for _ in range(3):
+        long = f"max({', '.join([long] * 40)})"
+    with sqlite3.connect(tmp_path / "a.db3") as base:
+        base.execute("CREATE TABLE topics(id, name, type, serialization_format)")
+        base.execute("CREATE TABLE messages(id, topic_id, timestamp)")
+        base.executemany(
+            "INSERT INTO messages(topic_id, timestamp) VALUES (1, ?)", [(i,) for i in range(5000)]
+        )
+        base.execute(f"ALTER TABLE messages ADD COLUMN data AS (CASE WHEN {long} < 0 THEN 0 ELSE x'00' END)")
+    base.close()
+    begin = time.process_time()
+    with pytest.raises(StateError, match="unpacks to more than"):
+        Measurement.read(tmp_path / "a.db3")
+    assert time.process_time() - begin < 2.0
 
 
 # ---- what small files may cost ----

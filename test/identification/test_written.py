@@ -124,11 +124,17 @@ def test_what_has_no_place_in_the_file_is_told(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_report_has_tables_and_pictures(arm, tmp_path):
+def test_the_report_has_tables_and_pictures(arm, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    start = load(arm)
+    from matplotlib.figure import Figure
+
+    start, drawn, save = load(arm), [], Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, *a, **k: (drawn.append(figure), save(figure, *a, **k))
+    )
     data = [measured(other_numbers(start), noise=0.01, seed=seed, name=f"run_{seed}.csv") for seed in (0, 1)]
-    report = fitted(start, data).report(tmp_path / "report", "flexdyn identify arm.urdf")
+    found = fitted(start, data)
+    report = found.report(tmp_path / "report", "flexdyn identify arm.urdf")
     text = report.read_text()
     for word in (
         "# arm: identification",
@@ -140,6 +146,18 @@ def test_the_report_has_tables_and_pictures(arm, tmp_path):
     assert "are not drawn" not in text
     for name in re.findall(r"\]\((\w+\.png)\)", text):
         assert (report.parent / name).stat().st_size > 10_000
+    samples = found.samples
+    assert [len(figure.axes) for figure in drawn] == [len(samples.channels)] * 2
+    for figure, rows in zip(drawn, samples.parts, strict=True):
+        for i, axis in enumerate(figure.axes):
+            measured_here, predicted = samples.measured[rows, i], samples.predicted[rows, i]
+            lines = {line.get_label(): line for line in axis.lines}
+            assert all(np.array_equal(line.get_xdata(), samples.t[rows]) for line in lines.values())
+            values = {name: line.get_ydata() for name, line in lines.items()}
+            assert values.keys() == {"measured", "predicted", "residual"}
+            np.testing.assert_array_equal(values["measured"], measured_here)
+            np.testing.assert_array_equal(values["predicted"], predicted)
+            np.testing.assert_array_equal(values["residual"], measured_here - predicted)
     table = (report.parent / "table.csv").read_text().splitlines()
     assert table[0] == "parameter,value,standard_deviation,lower,upper,start,unit,expression"
     assert len(table) > 5

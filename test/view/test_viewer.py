@@ -20,7 +20,15 @@ from flexdyn_ros.view.around.stage import PRESETS, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
 from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified, rest_of
-from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, Series, readable, samples_of, series_of
+from flexdyn_ros.view.panels.live_plots import (
+    QUANTITIES,
+    History,
+    LivePlot,
+    Series,
+    readable,
+    samples_of,
+    series_of,
+)
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -517,6 +525,40 @@ def test_sliders_follow_the_tour(viewer):
     assert (np.abs(found - viewer.reach.values(q)) <= 0.5001 * steps).all()
     assert np.ptp(found) > 0.0
     viewer.pose(viewer.robot.neutral())
+
+
+def test_knobs_begin_where_the_robot_is_with_nothing_to_carry(viewer):
+    robot, knobs = viewer.robot, viewer.panels.knobs
+    q = robot.neutral()
+    q[0] = 0.3
+    viewer.pose(q)
+    knobs.begin()
+    try:
+        assert viewer.source == "drive"
+        assert {robot.v_names[i] for i in knobs.targets} == set(np.array(robot.v_names)[robot.driven])
+        assert knobs.targets[0].value == pytest.approx(0.3, abs=0.51 * knobs.targets[0].step)
+        load = knobs.payload
+        assert (load.min, load.value) == (0.0, 0.0)
+        assert load.max == pytest.approx(0.5 * robot.mass, rel=0.01)
+        assert (knobs.stiffness.min, knobs.stiffness.value, knobs.stiffness.max) == (-1.0, 0.0, 1.0)
+    finally:
+        viewer.pose(robot.neutral())
+
+
+def test_a_plot_offers_deflections_of_robots_that_bend(viewer, monkeypatch):
+    from viser import GuiApi
+
+    offered, add = [], GuiApi.add_dropdown
+
+    def noted(gui, label, options, **more):
+        offered.append((tuple(options), more["initial_value"]))
+        return add(gui, label, options, **more)
+
+    monkeypatch.setattr(GuiApi, "add_dropdown", noted)
+    for robot in (viewer.robot, double_pendulum()):
+        LivePlot(viewer.server, robot, "tip deflections")
+    rigid = tuple(name for name in QUANTITIES if name not in ("tip deflections", "modal coordinates"))
+    assert offered == [(QUANTITIES, "tip deflections"), (rigid, "rates")]
 
 
 @pytest.mark.parametrize(("sent", "taken"), [(5.0, 2.0), (-1.0, 0.0), (1.5, 1.5), (np.nan, 0.0)])

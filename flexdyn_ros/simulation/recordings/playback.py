@@ -7,6 +7,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -259,9 +260,10 @@ def _part_of(
     parts = parts_of(layout.stamps(_rows(found, layout, path)))
     if len(parts) == chosen.parts:
         return found[parts[chosen.number]]
-    states = messages[topic]
-    first, last = states[chosen.rows[0]][0], states[chosen.rows[-1]][0]
-    return [one for one in found if first <= one[0] <= last]
+    # what belongs to a state is written after it
+    places = [place for place, _ in messages[topic]]
+    first, after = places[chosen.rows[0]], (*places, inf)[chosen.rows[-1] + 1]
+    return [one for one in found if first <= one[0] < after]
 
 
 def _decoded(message: bytes, kind: str, path: str | PathLike[str]) -> Any:
