@@ -30,10 +30,17 @@ LATER_MB, END_MB = 60, 200
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two workers; where their children find the experiments of tests is inherited."""
+    """Two workers; where their children find the experiments of tests is inherited.
+
+    Workers, of which tests kill many, are forks of a process that has imported what they import; those of
+    `flexdyn study`, below, begin with nothing.
+    """
+    import dask
+
     before = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TEST), str(TEST.parent), before])
-    with local_cluster(2, True) as client:
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}
+    with dask.config.set(forked), local_cluster(2, True) as client:
         yield client.cluster, client
     os.environ["PYTHONPATH"] = before
 
@@ -65,6 +72,11 @@ def test_nothing_of_a_local_cluster_listens_beyond_loopback(cluster):
     ]
     assert len(heard) >= 4
     assert set(heard) == {"127.0.0.1"}
+
+
+def test_workers_draw_no_pages_of_their_own(cluster):
+    imported = cluster[1].run(lambda: "bokeh" in sys.modules)
+    assert list(imported.values()) == [False, False]
 
 
 def test_the_table_is_the_same_with_one_two_and_four_workers(cluster, tmp_path):

@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -182,7 +182,14 @@ def cluster_for(
 def local_cluster(workers: int, dashboard: bool) -> Iterator[Client]:
     """Processes of one thread each on this machine; nothing of it can be reached from elsewhere."""
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, Nanny
+
+    class PlainNanny(Nanny):
+        """Starts workers without pages of their own: the scheduler's shows all, and bokeh takes each worker
+        half a second to import."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options | {"dashboard": False})
 
     # dask watches itself seldom: that would be time of the points' processors
     settings = {
@@ -202,7 +209,7 @@ def local_cluster(workers: int, dashboard: bool) -> Iterator[Client]:
             cluster = LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", memory_limit=0,
                 dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
-                scheduler_kwargs={"dashboard": dashboard}, silence_logs=50,
+                scheduler_kwargs={"dashboard": dashboard}, silence_logs=50, worker_class=PlainNanny,
             )  # fmt: skip
         finally:
             if in_main:
