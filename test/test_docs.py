@@ -240,8 +240,9 @@ def test_pages_fit_phones_and_desks(chrome, pages):
     sheet.goto(around.as_uri())
     window = sheet.frame("window")
     for path in [*written(pages), pages / "search.html", pages / "genindex.html"]:
+        window.goto(path.as_uri(), wait_until="commit")
         sheet.evaluate(SIZE, [390, 844])
-        window.goto(path.as_uri())
+        window.wait_for_load_state()
         window.evaluate(TYPESET)
         for width, height in ((390, 844), (1280, 800)):
             sheet.evaluate(SIZE, [width, height])
