@@ -86,6 +86,10 @@ def _swapped(values: list[ast.expr], index: int) -> list[ast.expr]:
 def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """What a node may become, each with the expression that is replaced."""
     match node:
+        case ast.BinOp(
+            op=ast.Add() | ast.Sub(), right=ast.BinOp(ast.expr() as x, ast.Sub(), ast.expr() as y)
+        ) if ast.dump(x) == ast.dump(y):  # a + (x - x): NaN where x is not finite
+            return
         case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in OPERATORS and not _texts(node):
             yield node, _with(node, op=OPERATORS[type(op)]())
         case ast.Compare(ops=[op]):
@@ -104,7 +108,9 @@ def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                     text = ", ".join(map(ast.unparse, _swapped(values, index)))
                     yield node, f"{ast.unparse(node.value)}[{text}]"
         case ast.Call(args=values) if _name(node.func) not in SYMMETRIC_CALLS:
-            for index in range(len(values) - 1):
+            for index in range(
+                _name(node.func) == "clip", len(values) - 1
+            ):  # clip(x, low, high) is clip(low, x, high)
                 pair = values[index : index + 2]
                 same = ast.dump(pair[0]) == ast.dump(pair[1])
                 if not same and not any(isinstance(value, ast.Starred) or _texts(value) for value in pair):

@@ -51,8 +51,8 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
-    begin: int
-    end: int
+    begin: int = -1
+    end: int = -1
     close: int = -1
     children: list[Element] = field(default_factory=list)
 
@@ -114,12 +114,8 @@ class Markup:
         """Give attributes of a child other values; what is missing is added."""
         child = parent.child(tag)
         if child is None:
-            child = Element(tag, {}, -1, -1)
-            parent.children.append(child)
-        if child.begin < 0:
-            self._added.setdefault(id(parent), (parent, []))
-            if child not in self._added[id(parent)][1]:
-                self._added[id(parent)][1].append(child)
+            self.add(parent, tag, **attributes)
+        elif child.begin < 0:
             child.attributes |= attributes
         else:
             held = self._changes.setdefault(id(child), (child, {}))
@@ -127,7 +123,7 @@ class Markup:
 
     def add(self, parent: Element, tag: str, **attributes: str) -> Element:
         """A new child, at the end of its parent."""
-        child = Element(tag, dict(attributes), -1, -1)
+        child = Element(tag, dict(attributes))
         parent.children.append(child)
         self._added.setdefault(id(parent), (parent, []))[1].append(child)
         return child

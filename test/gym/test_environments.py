@@ -63,6 +63,20 @@ def episode(environment, seed, actions):
     return np.array(seen), np.array(rewards)
 
 
+def test_a_slew_costs_its_squared_errors():
+    task = TASKS["Slew"]()
+    q, v, goal, none = (
+        task.robot.neutral()[None],
+        np.zeros((1, task.robot.nv)),
+        np.zeros((1, 2)),
+        np.zeros((1, 2)),
+    )
+    assert task.reward(q, v, goal, none) == 0.0
+    v[0, task.robot.index("elbow")] = 2.0
+    expected = -(0.3**2 + 0.1**2 + 0.05 * 2.0**2) * task.dt * task.steps
+    assert task.reward(q, v, goal + [0.3, -0.1], none) == pytest.approx(expected)
+
+
 def test_a_platform_is_rewarded_for_where_it_is_whatever_its_load():
     task = TASKS["PlatformBalance"]()
     start = task.start(np.random.default_rng(0))

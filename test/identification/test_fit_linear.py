@@ -172,7 +172,9 @@ def test_missing_efforts_are_left_out():
     holes[200:300] = np.nan
     found = fitted(start, Measurement.of(data.t, {**data.columns, "elbow.effort": holes}))
     assert found.base.of(found.robot) == pytest.approx(found.base.of(truth), rel=1e-8, abs=1e-9)
+    smooth = fitted(start, Measurement.of(data.t, {**data.columns, "elbow.effort": holes}), cutoff=20.0)
     assert np.isnan(found.residuals[200:300, 1]).all()
+    assert np.isnan(smooth.residuals[:, 1]).mean() == pytest.approx(100 / 1200, abs=0.01)
 
 
 def test_what_the_model_leaves_out_shows_in_the_residuals():

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flexible_robots import cantilever
 from identification.motions import measured
 
 from flexdyn_ros import errors, load, simulate
@@ -346,6 +347,26 @@ def test_runs_that_were_not_fitted_are_predicted_from_their_starts(start, truth)
     assert max(held.left_over.values()) < 1e-3
     before = predicted_outputs(start, other, outputs=["shoulder", "elbow"], initial="free")
     assert max(before.left_over.values()) > 5.0 * max(held.left_over.values())
+
+
+def test_a_link_without_a_joint_hangs_still_at_the_start():
+    """One channel is zero all the time."""
+    hand = (
+        '<link name="hand"><inertial><mass value="2"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        '<joint name="wrist" type="continuous"><parent link="beam"/><child link="hand"/>'
+        '<origin xyz="10 0 0"/><axis xyz="1 0 0"/></joint></robot>'
+    )
+    text = cantilever('bending_z="1"', joint="fixed").replace("</robot>", hand)
+    robot = load(text.replace("<gravity>0 0 0", "<gravity>0 0 -1"))
+    place = robot.frames(robot.static_equilibrium().q, "hand")[:3, 3]
+    assert (place[1], place[2]) == (0.0, pytest.approx(-0.155, abs=1e-3))
+    t, noise = 0.01 * np.arange(20), 1e-4 * np.random.default_rng(2).normal(size=20)
+    seen = {f"hand.{axis}": np.full(20, x) for axis, x in zip("xyz", place, strict=True)}
+    data = Measurement.of(t, {"wrist": noise, "wrist.effort": np.zeros(20), **seen})
+    found = predicted_outputs(robot, data, outputs=["wrist", *seen])
+    np.testing.assert_allclose(found.predicted[:, 1:], found.measured[:, 1:], atol=1e-9)
+    assert abs(found.predicted[0, 0] - noise.mean()) < 1e-4
 
 
 def test_predictions_count_the_gains_of_motors():

@@ -19,7 +19,7 @@ pytest.importorskip("rosbags")
 zstandard = pytest.importorskip("zstandard")
 
 from flexdyn_ros.simulation import Bag, recorded_robot, records  # noqa: E402
-from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, Layout  # noqa: E402
+from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, Layout, types  # noqa: E402
 from flexdyn_ros.simulation.recordings.mcap_file import LARGEST_CHUNK  # noqa: E402
 from flexdyn_ros.simulation.recordings.topics import state_layout  # noqa: E402
 
@@ -221,6 +221,31 @@ def test_messages_without_stamps_get_the_times_of_recording(tmp_path):
     unstamped = [data[:4] + bytes(8) + data[12:] for data in messages]
     found = Measurement.read(write(tmp_path / "a.mcap", ("/joint_states", JOINT_STATES, stamps, unstamped)))
     np.testing.assert_allclose(found.t, 0.01 * np.arange(N), atol=1e-9)
+
+
+def test_messages_of_a_machine_with_the_other_order_of_bytes_are_read(tmp_path):
+    stamps, messages = joint_states(["swing", "twist"])
+    kind = types()
+    turned = [
+        bytes(kind.serialize_cdr(kind.deserialize_cdr(data, JOINT_STATES), JOINT_STATES, little_endian=False))
+        for data in messages
+    ]
+    assert turned[0] != messages[0]
+    read = [
+        Measurement.read(write(tmp_path / f"{i}.mcap", ("/joint_states", JOINT_STATES, stamps, those)))
+        for i, those in enumerate((messages, turned, [*messages[:20], *turned[20:]]))
+    ]
+    for found in read[1:]:
+        np.testing.assert_array_equal(found.t, read[0].t)
+        np.testing.assert_array_equal(found["twist.velocity"], read[0]["twist.velocity"])
+
+
+def test_a_recording_of_many_topics_names_some(tmp_path):
+    path = write(
+        tmp_path / "a.mcap", *((f"/t{i}", "std_msgs/msg/String", [0], [bytes(16)]) for i in range(10))
+    )
+    with pytest.raises(StateError, match=r"/t7 \(std_msgs/msg/String\) and 2 more"):
+        Trajectory.load(path)
 
 
 def test_times_of_recording_may_be_anything(tmp_path):

@@ -150,6 +150,7 @@ def test_the_report_has_tables_and_pictures(arm, tmp_path, monkeypatch):
     assert [len(figure.axes) for figure in drawn] == [len(samples.channels)] * 2
     for figure, rows in zip(drawn, samples.parts, strict=True):
         for i, axis in enumerate(figure.axes):
+            assert axis.get_axisbelow() is True
             measured_here, predicted = samples.measured[rows, i], samples.predicted[rows, i]
             lines = {line.get_label(): line for line in axis.lines}
             assert all(np.array_equal(line.get_xdata(), samples.t[rows]) for line in lines.values())

@@ -304,6 +304,9 @@ def test_turns_count_what_each_coordinate_was_told(buffer):
     assert (buffer.turns - before).tolist() == [0, 1, 0]
     buffer.setpoint(11.0, 11.0, Q)
     assert (buffer.turns - before).tolist() == [0, 1, 0], "a stale command is no other command"
+    buffer.yield_to_others()
+    assert (buffer.turns - before).tolist() == [1, 2, 1]
+    before = buffer.turns.copy()
     buffer.clear()
     assert (buffer.turns > before).all()
 

@@ -159,6 +159,25 @@ def test_wrenches_follow_time_and_state_between_samples(method, by_scipy):
     assert np.abs(run.q - oracle.q).max() < 1e-7
 
 
+def test_of_what_is_not_stiff_the_default_tries_nothing_else():
+    """Where it stops to look, after 200 steps, one evaluation is made again."""
+    robot = flexdyn_ros.load(
+        '<robot name="r"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 -1"/>'
+        '<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
+        "</joint></robot>"
+    )
+    asked = {"auto": [], "dop853": []}
+    for method, times in asked.items():
+        run = flexdyn_ros.simulate(
+            robot, 1.45, [1.0], [60.0], method=method, rtol=1e-13, atol=1e-15,
+            wrenches=lambda t, q, v, times=times: times.append(t) or {},
+        )  # fmt: skip
+        assert run.method == "dop853"
+    assert set(asked["auto"]) == set(asked["dop853"])
+    assert len(asked["auto"]) == len(asked["dop853"]) + 1 > 200 * 12
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("what", ["control", "wrenches", "events"])
 def test_what_a_callable_raises_comes_out(what, method):

@@ -43,6 +43,7 @@ def test_a_picture_shows_what_happened(run, tmp_path):
     assert set(axes) == {"Position", "Velocity", "Effort", "Energy", "Energy balance"}
     assert axes["Position"].get_ylabel() == "position [rad]"
     assert axes["Effort"].get_ylabel() == "effort [N m]"
+    assert all(ax.get_axisbelow() is True for ax in axes.values())
     line = axes["Velocity"].get_lines()[1]
     assert line.get_label() == "elbow"
     assert np.array_equal(line.get_ydata(), run["elbow", "velocity"])
