@@ -322,14 +322,14 @@ def scattered_efforts(
         array = numbers(u, name, len(actuators))
         values = {key: array[..., i] for i, key in enumerate(actuators)}
         batch = array.shape[:-1]
-    for key, value in values.items():
-        if not np.isfinite(value).all():
-            wrong = value[~np.isfinite(value)].flat[0]
-            raise StateError(f"{name} of actuator {key!r} is {wrong}, expected a finite number")
     tau = np.zeros((*batch, nu))
     for key, value in values.items():
         tau[..., index[key]] = value
-    return tau
+    if np.isfinite(tau).all():
+        return tau
+    key, value = next((key, value) for key, value in values.items() if not np.isfinite(value).all())
+    wrong = value[~np.isfinite(value)].flat[0]
+    raise StateError(f"{name} of actuator {key!r} is {wrong}, expected a finite number")
 
 
 # Frames on a bent body: BODY@station, the station a fraction of the undeformed length, `root` or `tip`.

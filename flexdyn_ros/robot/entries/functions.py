@@ -379,7 +379,7 @@ class EntryFunctions(FamilyFunctions):
         as_given = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
         data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
         data["tau"][:, given] = 0.0
-        head = seeing.heads.new("mass", "balance", efforts=nv, frames=seeing.points(tuple(wrenches or ())))
+        head = seeing.heads.partial(tuple(wrenches or ()))
         marks = given.astype(np.int64)
 
         def call(*arrays: np.ndarray) -> int:

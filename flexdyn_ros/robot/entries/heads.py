@@ -186,6 +186,15 @@ class Heads:
         points = self._functions.points(names)
         return self.kept((name, names), lambda: self.new(lanes=name, efforts=efforts, frames=points))
 
+    def partial(self, names: tuple[str, ...]) -> Head:
+        """For dynamics with accelerations that are given, under wrenches on the frames `names`."""
+        f = self._functions
+
+        def make() -> Head:
+            return self.new("mass", "balance", efforts=f.nv, frames=f.points(names))
+
+        return self.kept(("partial", names), make)
+
     @shared_property
     def linearizing(self) -> Head:
         """For `linearize` of a single state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,8 @@ def _motion_at(function: Callable[[float], Any], t: float, what: str) -> tuple[f
         x, v, a = answer
     except (TypeError, ValueError):
         raise DimensionError(f"{what} at t = {t:g} s is {answer!r}, expected (x, v, a)") from None
+    if all(isinstance(number, float) and isfinite(number) for number in (x, v, a)):
+        return float(x), float(v), float(a)
     return (
         finite_number(x, f"{what} x at t = {t:g} s"),
         finite_number(v, f"{what} v at t = {t:g} s"),
