@@ -22,7 +22,7 @@ OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
 TURN = np.array([1.2, -0.8])  # of shoulder and elbow [rad]
 SHARE = 0.3  # of the efforts that the motors have, so that links bend by less than a tenth
 RATE = 30.0  # efforts go from 0 to their limit within 1/30 s: what is faster, unmodelled modes answer
-INTERVALS = 100
+INTERVALS = 60
 
 
 def arm(bending):

@@ -12,7 +12,7 @@ PARTS = {"04_canadarm2_free_fall.py": ("motion", "table", "formulations", "torsi
 
 
 @pytest.fixture(scope="module")
-def run():
+def run(quick_compiler):
     """Programs of the folder with arguments, in the folder of the repository."""
     pytest.importorskip("matplotlib")
     with Server() as server:

@@ -19,7 +19,7 @@ def test_there_is_one_for_each_family():
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(quick_compiler):
     pytest.importorskip("matplotlib")
     with Server() as server:
         yield server

@@ -61,6 +61,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", EXECUTED, ids=name_of)
+@pytest.mark.usefixtures("quick_compiler")
 def test_programs_and_commands_of_the_page_run(page, folder):
     def flexdyn(words, where):
         done = CliRunner().invoke(app, words)

@@ -12,6 +12,7 @@ import pytest
 TEST = Path(__file__).parents[1]
 pytest.importorskip("xdist")
 
+from sampled import few  # noqa: E402
 from serial_last import LONGEST  # noqa: E402
 
 CONFTEST = """
@@ -55,6 +56,10 @@ def times(folder, ordinary, marked, processes=2):
     return found
 
 
+#: tests of each file
+MANY, ONE = ((3, 1, 2, 1), (2, 1)), ((1,), (2,))
+
+
 def run_shared(folder, processes):
     """The run of the tests of a folder by some processes."""
     arguments = f"-q -p xdist -p no:cacheprovider -n {processes} --dist loadfile"
@@ -71,8 +76,12 @@ def run_shared(folder, processes):
     )
 
 
-@pytest.mark.parametrize(("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str)
-@pytest.mark.parametrize("processes", [2, 3])
+# fewer processes than files, and more
+@pytest.mark.parametrize(
+    ("processes", "ordinary", "marked"),
+    few([(n, *files) for n in (2, 3) for files in (MANY, ONE)], [(2, *MANY), (3, *ONE)]),
+    ids=str,
+)
 def test_marked_files_run_after_all_others_and_one_at_a_time(processes, ordinary, marked, tmp_path):
     found = times(tmp_path, ordinary, marked, processes)
     assert len(found["ordinary"]) == sum(ordinary)
@@ -101,7 +110,8 @@ def test_it(number):
 
 
 @pytest.mark.parametrize("mark", ["", "pytestmark = pytest.mark." + "realtime"], ids=["among_others", "last"])
-@pytest.mark.parametrize("ending", [(1,), (0, 3)], ids=str)
+# the first and the last of a file, and those between are run
+@pytest.mark.parametrize("ending", few([((1,),), ((0, 3),)], [((0, 3),)]), ids=str)
 def test_a_test_that_ends_its_process_fails_once_and_all_others_are_run(mark, ending, tmp_path):
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for i in range(3):
