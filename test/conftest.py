@@ -25,6 +25,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # graphs and derivations make millions of objects, few of them in cycles: by the defaults, looking for those
 # takes a fifth of the time of a process that runs tests
 gc.set_threshold(20_000, 10, 20)
+gc.disable()  # until tests are collected: what that makes stays
 
 
 def folder_in_memory(memory="/dev/shm", room=4e9):
@@ -94,8 +95,8 @@ def pytest_sessionstart(session):
 
 def pytest_collection_finish():
     """What was collected, half a million objects, is not looked through again in search of garbage."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header():
