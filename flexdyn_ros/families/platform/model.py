@@ -22,7 +22,7 @@ from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.parameters import body_parameters
 from flexdyn_ros.multibody.elements.kernels import standing_legs as leg_at
 from flexdyn_ros.multibody.elements.leg import MountedLeg, is_round
-from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, quaternion_of
+from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, cross, quaternion_of
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 from flexdyn_ros.robot.parameters import Parameter
 
@@ -242,7 +242,7 @@ def _cross_axes(parts: _LegParts, sign: float) -> Placement:
     """Axes u, y, u x y of the cross in its link frame."""
     a = np.asarray(parts.u1.axis)
     b = sign * Placement.of((0, 0, 0), parts.u2.rpy).R @ np.asarray(parts.u2.axis)
-    return Placement(np.column_stack([a, b, np.cross(a, b)]), np.zeros(3))
+    return Placement(np.column_stack([a, b, cross(a, b)]), np.zeros(3))
 
 
 def _place_leg(
@@ -255,7 +255,7 @@ def _place_leg(
     a, turned = np.asarray(u1.axis), Placement.of((0, 0, 0), u2.rpy).R
     b, along = turned @ np.asarray(u2.axis), turned[:, 2]
     u, y0 = foot.R @ a, foot.R @ b
-    offset = atan2(along @ a, along @ np.cross(a, b))
+    offset = atan2(along @ a, along @ cross(a, b))
     direction = home.R @ np.asarray(leg.anchor) + home.p - foot.p
     direction /= np.linalg.norm(direction)
     check_axis(description, leg, u1, float(u @ direction))
@@ -264,11 +264,11 @@ def _place_leg(
     block[leg_at.BASE_JOINT : leg_at.BASE_JOINT + 3] = foot.p
     block[leg_at.UPPER_JOINT : leg_at.UPPER_JOINT + 3] = leg.anchor
     block[leg_at.AXIS : leg_at.AXIS + 3] = u
-    block[at.ANGLE_Y : at.ANGLE_Y + 3], block[at.ANGLE_Z : at.ANGLE_Z + 3] = y0, np.cross(u, y0)
+    block[at.ANGLE_Y : at.ANGLE_Y + 3], block[at.ANGLE_Z : at.ANGLE_Z + 3] = y0, cross(u, y0)
     block[at.SIGN], block[at.ANGLE_OFFSET], block[at.GUIDE] = sign, offset, slider.xyz[2]
     y = sign * np.asarray(u2.axis)
     z = np.array([0.0, 0.0, 1.0])
-    axes = Placement(np.column_stack([np.cross(y, z), y, z]), np.zeros(3))
+    axes = Placement(np.column_stack([cross(y, z), y, z]), np.zeros(3))
     facts = LegFacts(
         name=leg.name,
         joints=(u1.name, u2.name, slider.name),
@@ -295,10 +295,10 @@ def _postures(s: np.ndarray, u: np.ndarray, y0: np.ndarray, offset: float) -> di
     """Both angles of the universal joint at home [rad] in either attitude of the cross, by its sign; the one
     with the smaller angles first."""
     k = float(u @ s)
-    y = np.cross(s, u) / np.sqrt(1.0 - k * k)
+    y = cross(s, u) / np.sqrt(1.0 - k * k)
     found = {}
     for sign in (1.0, -1.0):
-        first = atan2(sign * (y @ np.cross(u, y0)), sign * (y @ y0))
+        first = atan2(sign * (y @ cross(u, y0)), sign * (y @ y0))
         second = (atan2(k, sign * np.sqrt(1.0 - k * k)) - offset + pi) % (2.0 * pi) - pi
         found[sign] = np.array([first, second])
     return dict(sorted(found.items(), key=lambda item: hypot(*item[1])))

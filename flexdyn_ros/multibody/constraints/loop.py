@@ -8,6 +8,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.loops import Loop
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.multibody.constraints.kernels.residual import D1, D2, D3, ELL, K1, K2, K3, RHO1, RHO2, RHO3
+from flexdyn_ros.numerics.algebra.placement import cross
 
 #: rows of each type, in their order
 ROWS = {
@@ -54,4 +55,4 @@ def triad(axis: tuple[float, float, float] | None) -> np.ndarray:
     e = np.array([0.0, 1.0, 0.0] if abs(n[0]) > _ALONG_X else [1.0, 0.0, 0.0])
     t = e - (e @ n) * n
     t /= np.linalg.norm(t)
-    return np.column_stack([t, np.cross(n, t), n])
+    return np.column_stack([t, cross(n, t), n])

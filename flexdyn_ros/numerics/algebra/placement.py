@@ -74,6 +74,12 @@ def quaternions_of(R: np.ndarray) -> np.ndarray:
     return found / np.copysign(n, np.where(found[:, 3] != 0.0, found[:, 3], 1.0))[:, None]
 
 
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The cross product (3,) of two vectors (3,), in a tenth of the time of NumPy's, which takes arrays."""
+    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
+    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
+
+
 def cross_matrices(x: np.ndarray) -> np.ndarray:
     """Matrices (n, 3, 3) whose products with vectors are the cross products x (n, 3) times these vectors."""
     C = np.zeros((len(x), 3, 3))
@@ -116,7 +122,7 @@ def frame_with_z_along(axis: Sequence[float]) -> np.ndarray:
     helper[(int(np.argmax(np.abs(z))) + 1) % 3] = 1.0
     x = helper - (helper @ z) * z
     x /= np.sqrt(x @ x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return np.array([x, cross(z, x), z]).T.copy()
 
 
 class RigidInertia(NamedTuple):
@@ -139,14 +145,15 @@ class RigidInertia(NamedTuple):
         R = rotation_of_rpy(rpy)
         about_com = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
         c = np.asarray(com, dtype=float)
-        return RigidInertia(float(mass), mass * c, about_com + mass * (c @ c * np.eye(3) - np.outer(c, c)))
+        return RigidInertia(float(mass), mass * c, about_com + mass * (c @ c * IDENTITY.R - c[:, None] * c))
 
     def seen_from(self, placement: Placement) -> RigidInertia:
         """The same body in the frame of reference in which its frame has `placement`."""
         R, p = placement
         c = R @ self.moment
         d = c + 0.5 * self.mass * p
-        shifted = R @ self.inertia @ R.T + 2.0 * (p @ d) * np.eye(3) - np.outer(p, d) - np.outer(d, p)
+        outer = p[:, None] * d
+        shifted = R @ self.inertia @ R.T + 2.0 * (p @ d) * IDENTITY.R - outer - outer.T
         return RigidInertia(self.mass, c + self.mass * p, shifted)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:  # type: ignore[override]

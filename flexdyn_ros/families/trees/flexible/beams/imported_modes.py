@@ -29,7 +29,8 @@ may lie beside its node by no more than a thousandth of the link's size: a file 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -200,17 +201,25 @@ class ImportedLink:
         """Pseudo-inertia (4, 4) of the bodies on the tip about it."""
         return sum((b.P for b in self.bodies if b.station == 1.0), np.zeros((4, 4)))
 
+    @cached_property
+    def _groups(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The stations (n,) of nodes along the axis, from that of the root, and the nodes of each."""
+        along = self.nodes[:, 0] / self.beam.length
+        inside = (along > 1e-9) & (along <= 1.0 + 1e-9)
+        stations = np.unique(np.round(np.clip(along[inside], 0.0, 1.0), 9))
+        groups = [np.flatnonzero(inside & (np.abs(along - x) < 1e-8)) for x in stations]
+        return np.concatenate([[0.0], stations]), [np.array([self.root]), *groups]
+
     def _interpolated(self, values: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Values (..., k, 3) of the nodes at stations (n,): (..., n, 3), linear between nodes along the axis.
 
         Nodes of one station count as their mean; the root is station 0 and stays so.
         """
-        along = self.nodes[:, 0] / self.beam.length
-        inside = (along > 1e-9) & (along <= 1.0 + 1e-9)
-        stations = np.unique(np.round(np.clip(along[inside], 0.0, 1.0), 9))
-        at = [values[..., self.root, :]]
-        at += [values[..., inside & (np.abs(along - x) < 1e-8), :].mean(axis=-2) for x in stations]
-        grid, stack = np.concatenate([[0.0], stations]), np.stack(at, axis=-2)
+        grid, groups = self._groups
+        if all(len(nodes) == 1 for nodes in groups):
+            stack = values[..., np.concatenate(groups), :]
+        else:
+            stack = np.stack([values[..., nodes, :].mean(axis=-2) for nodes in groups], axis=-2)
         i = np.clip(np.searchsorted(grid, s, side="right") - 1, 0, len(grid) - 2)
         part = ((s - grid[i]) / (grid[i + 1] - grid[i]))[:, None]
         return stack[..., i, :] * (1.0 - part) + stack[..., i + 1, :] * part
@@ -327,7 +336,7 @@ class _Import:
         )
         B = 2.0 * draft.integrals((), "consistent").C
         balance = settle_mass(self.description, self.link, frame, length, draft.centre, B)
-        return ImportedLink(**{**vars(draft), "balance": balance, "attach": self._attachments(root)})
+        return replace(draft, balance=balance, attach=self._attachments(root))
 
     def _frame(self, root: int) -> Placement:
         R = np.eye(3) if self.link.beam is None else beam_frame(self.link.beam).R

@@ -26,7 +26,7 @@ from flexdyn_ros.families.trees.flexible.beams.modes import (
     fields_along,
     section_fields,
 )
-from flexdyn_ros.numerics.algebra.placement import Placement
+from flexdyn_ros.numerics.algebra.placement import Placement, cross
 
 #: a child joint this close to the tip, as a fraction of the length, hangs on the tip
 AT_TIP = 1e-6
@@ -286,11 +286,11 @@ def beam_frame(element: BeamElement) -> Placement:
         y = y - (x @ y) * x
     else:
         z = np.array([0.0, 0.0, 1.0])
-        y = np.cross(z, x)
+        y = cross(z, x)
         if np.sqrt(y @ y) < 1e-9:
             y = np.array([0.0, 1.0, 0.0])
     y = y / np.sqrt(y @ y)
-    return Placement(np.column_stack([x, y, np.cross(x, y)]), np.asarray(element.origin, dtype=float))
+    return Placement(np.column_stack([x, y, cross(x, y)]), np.asarray(element.origin, dtype=float))
 
 
 def _difference(a: Profile, b: Profile) -> Profile:
