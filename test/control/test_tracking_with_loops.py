@@ -68,7 +68,7 @@ def test_a_delta_follows_a_circle_that_only_its_motors_know(law):
     q0[:3], q0[3:6] = motor_angles(circle(0.0)), circle(0.0)
     v0 = np.zeros(9)
     v0[:3], v0[6:] = target(0.0)[1][:3], slope(circle, 0.0, 3e-3)
-    run = moved(robot, 0.25, q0, v0, law(robot, target))
+    run = moved(robot, 0.1, q0, v0, law(robot, target))
     missed = run.q[:, 3:6] - np.array([circle(t) for t in run.t])
     assert np.abs(missed).max() <= 1e-6
 
@@ -155,7 +155,7 @@ def test_the_excavator_is_led_along_lengths_that_its_target_implies(excavator):
     def control(t, q, v):
         return law(t, *actuator_motion(robot, q, v))
 
-    run = moved(robot, 0.5, neutral, np.zeros(6), control)
+    run = moved(robot, 0.2, neutral, np.zeros(6), control)
     known = [0, 1, 2, 4]
     missed = [q[known] - target(t)[0][known] for t, q in zip(run.t, run.q, strict=True)]
     assert np.abs(missed).max() <= 1e-6

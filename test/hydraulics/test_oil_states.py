@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hydraulic_cylinders import at_pressures, cylinder, step
 from oil_circuits import AREAS, BAR, FLUID, Circuit, K
+from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros.multibody.elements.cylinder.kernels import compliance, oil
@@ -254,7 +255,7 @@ def test_legs_on_shut_valves_keep_their_oil_to_the_last_bit_while_the_platform_s
     np.testing.assert_array_equal(state.oil_rod, oil[1])
 
 
-@pytest.mark.parametrize("method", ["staggered", "semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("method", few(["staggered", "rk4", "semi_implicit_euler"], 2))
 def test_a_platform_on_shut_valves_does_not_creep(method):
     """Mean lengths over the first and the last of 20 s on shut valves, after a motion of 5 s and the 3 s in
     which its oscillation dies away: at most 3e-7 m apart."""

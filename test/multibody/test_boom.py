@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampled import few
 from scipy.linalg import eigh
 
 import flexdyn_ros
@@ -119,7 +120,7 @@ def test_the_load_swings_at_the_first_frequency():
     np.testing.assert_allclose(1.0 / period, modes.frequency[0], rtol=2e-3)
 
 
-@pytest.mark.parametrize("method", ["staggered", "rosenbrock"])
+@pytest.mark.parametrize("method", few(["rosenbrock", "staggered"], 1))
 def test_it_does_not_sink_on_shut_valves(method):
     # a motion of 5 s, 10 s in which its swing dies away, and 60 s: mean lengths of the first and last second
     robot = loaded(0)

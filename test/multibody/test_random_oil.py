@@ -2,10 +2,12 @@
 
 import warnings
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 from mixtures import random_mixture
+from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning
@@ -28,8 +30,13 @@ def drawn(fast):
 
 
 EVERY = drawn(6)
-#: where a robot takes a second
+#: where a robot takes a quarter of a second
 HALF = drawn(3)
+#: where it takes a second: each family, and each kind of supply
+ONE = pytest.mark.parametrize(
+    ("family", "seed"),
+    few(list(product(FAMILIES, range(50))), [("rigid", 0), ("flexible", 1), ("elastic", 2), ("wheeled", 0)]),
+)
 
 
 @cache
@@ -157,7 +164,7 @@ def test_linear_equations_are_slopes_of_the_rates(family, seed):
                 np.testing.assert_allclose(seen[rows], told[rows], rtol=1e-4, atol=bound, err_msg=f"{k}, {i}")
 
 
-@HALF
+@ONE
 def test_positions_converge_with_order_two_while_valves_are_open(family, seed):
     # dry friction and cables that go slack have an order of their own
     text = random_mixture(seed, family, oil=True).replace('friction="0.5"', 'friction="0"')
@@ -184,7 +191,7 @@ def test_positions_converge_with_order_two_while_valves_are_open(family, seed):
     assert errors[1] <= max(errors[0] * 0.25**order, 2e-9)
 
 
-@EVERY
+@HALF
 def test_runs_are_finite(family, seed):
     robot = mixture(family, seed)
     control = {f"{name}/valve": (-1.0) ** i * 0.5 for i, name in enumerate(robot.hydraulics.names)}
