@@ -24,7 +24,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # graphs and derivations make millions of objects, few of them in cycles: by the defaults, looking for those
 # takes a fifth of the time of a process that runs tests
-gc.set_threshold(20_000, 10, 20)
+gc.set_threshold(50_000, 10, 20)
 gc.disable()  # until tests are collected: what that makes stays
 
 

@@ -23,11 +23,18 @@ EXTRAS = {extra: names(lines) for extra, lines in PROJECT["optional-dependencies
 BROUGHT = {"zstandard": "mcap", "lz4": "mcap"}
 
 
+#: functions that advise to install something
+ADVISE = ("needs", "MissingExtraError")
+
+
 def advised():
     """(place, package, extra) of calls that advise to install something."""
     for path in sorted((ROOT / "flexdyn_ros").rglob("*.py")):
-        for call in ast.walk(ast.parse(path.read_text())):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("needs", "MissingExtraError"):
+        text = path.read_text()
+        if not any(name in text for name in ADVISE):
+            continue
+        for call in ast.walk(ast.parse(text)):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ADVISE:
                 package, extra = call.args
                 if isinstance(package, ast.Constant):
                     place = f"{path.relative_to(ROOT)}:{call.lineno}"
