@@ -87,7 +87,7 @@ def test_an_entry_answers_as_the_general_way(robot):
                 assert np.abs(one - two).max() <= 1e-13 * max(1.0, np.abs(two).max()), verb
 
 
-def goes_the_general_way(robot, verb, arguments):
+def goes_the_general_way(robot, verb, arguments, **options):
     """Whether the method of `Robot` runs when a verb is called."""
     answer, ran = getattr(robot, verb), []
 
@@ -97,7 +97,7 @@ def goes_the_general_way(robot, verb, arguments):
 
     sys.setprofile(watch)
     try:
-        answer(*arguments)
+        answer(*arguments, **options)
     finally:
         sys.setprofile(None)
     return bool(ran)
@@ -115,6 +115,8 @@ def test_entries_leave_nothing_to_the_general_way(robot):
         getattr(robot, verb)(*arguments)
         if goes_the_general_way(robot, verb, arguments):
             general.add(key)
+    if robot.nu == robot.nv and not robot.driven.all():
+        assert not goes_the_general_way(robot, "inverse_dynamics", motion(robot), unactuated="free")
     assert general == WITHOUT_ENTRY.get(robot.name, set())
 
 
