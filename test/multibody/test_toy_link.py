@@ -1,6 +1,7 @@
 """Kinds of links from outside: one module each, and every verb, derivative, step and export works.
 
-`telescope` stretches along its axis; a chain of standard joints with lumped masses moves the same. `bow` is a
+`telescope` stretches along its axis and leans aside; a chain of standard joints with lumped masses moves the
+same. `bow` is a
 planar arc of constant curvature, whose inertia and sections are integrals at each state.
 """
 
@@ -22,8 +23,8 @@ from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 TELESCOPE = '''
-"""A link that stretches along x by d: the section at s is at s (l + d). A spring k d + k3 d^3 and a damper
-resist."""
+"""A link that stretches along x by d and leans to y by e: the section at s is at s (l + d), s e. Springs
+k (d + e / 2) + k3 d^3 and k (e + d / 2), and dampers like their linear parts, resist."""
 
 from flexdyn_ros.description.language.vocabulary import element, not_negative, positive
 from flexdyn_ros.multibody.links.kernels.answers import answers_of
@@ -43,22 +44,25 @@ class Telescope(DeformingLink):
 
 @kernel
 def inertia(numbers, q, v, w, out):
-    clear_inertia(out, 1)
+    clear_inertia(out, 2)
     length, none = numbers[0] + q[0], 0.0 * q[0]
     # the rule of Gauss of two points is exact for quadratic integrands
     for i in range(2):
         s = 0.21132486540518711775 if i == 0 else 0.78867513459481288225
-        u = (s + none, none, none)
-        add_point(0.5 * numbers[1], s * length, none, none, u, none, none, none, v, w, out)
+        u = (s + none, none, none, none, s + none, none)
+        add_point(0.5 * numbers[1], s * length, s * q[1], none, u, none, none, none, v, w, out)
 
 
 @kernel
 def own_forces(numbers, q, v, out):
-    k, k3, c, d = numbers[2], numbers[3], numbers[4], q[0]
-    out.force[0] = (k + k3 * d * d) * d + c * v[0]
-    out.stiffness[0] = k + 3.0 * k3 * d * d
-    out.damping[0] = c + 0.0 * d
-    out.energy[0] = (0.5 * k + 0.25 * k3 * d * d) * d * d
+    k, k3, c, d, e = numbers[2], numbers[3], numbers[4], q[0], q[1]
+    out.force[0] = (k + k3 * d * d) * d + 0.5 * k * e + c * (v[0] + 0.5 * v[1])
+    out.force[1] = k * (e + 0.5 * d) + c * (v[1] + 0.5 * v[0])
+    out.stiffness[0], out.stiffness[3] = k + 3.0 * k3 * d * d, k + 0.0 * d
+    out.damping[0], out.damping[3] = c + 0.0 * d, c + 0.0 * d
+    for i in range(1, 3):
+        out.stiffness[i], out.damping[i] = 0.5 * k + 0.0 * d, 0.5 * c + 0.0 * d
+    out.energy[0] = (0.5 * k + 0.25 * k3 * d * d) * d * d + 0.5 * k * e * (e + d)
 
 
 @kernel
@@ -66,10 +70,10 @@ def station(numbers, s, q, pose, columns):
     for i in range(12):
         pose[i] = 0.0
     pose[0], pose[4], pose[8] = 1.0, 1.0, 1.0
-    pose[9] = s[0] * (numbers[0] + q[0])
-    for i in range(6):
+    pose[9], pose[10] = s[0] * (numbers[0] + q[0]), s[0] * q[1]
+    for i in range(12):
         columns[i] = 0.0
-    columns[3] = s[0]
+    columns[3] = columns[10] = s[0]
 
 
 @kernel
@@ -81,7 +85,7 @@ def station_bias(numbers, s, q, v, bias):
 KIND = LinkKind(
     record=Telescope,
     answers=answers_of(inertia, own_forces, station, station_bias),
-    coordinates=lambda record: (OwnCoordinate("stretch", "m", 0.1 * record.length),),
+    coordinates=lambda record: tuple(OwnCoordinate(x, "m", 0.1 * record.length) for x in ("stretch", "lean")),
     numbers=lambda r: (r.length, r.mass, r.stiffness, r.hardening, r.damping),
     coefficients=lambda record: (
         Coefficient("own_mass", "kg", 1),
@@ -406,22 +410,26 @@ def test_c_computes_the_same(robots, name, tmp_path):
 
 
 def chain():
-    """The telescope as standard joints: Simpson's rule is exact for its inertia, so that masses m/6, 2 m/3,
-    m/6 at its root, in its middle, which slides by d/2, and on its tip, which slides by d, move the same."""
+    """The telescope as standard joints, without springs: Simpson's rule is exact for its inertia, so that
+    masses m/6, 2 m/3, m/6 at its root, in its middle, which slides by d/2, e/2, and on its tip, which slides
+    by d, e, move the same."""
     parts = ['<robot name="chain"><link name="ground"/>', turning("shoulder", "ground", "boom", "0 0 0.5")]
     for link, share in (("boom", 1 / 6), ("middle", 2 / 3), ("end", 1 / 6)):
         parts.append(
             f'<link name="{link}"><inertial><mass value="{share * MASS!r}"/><inertia ixx="0" ixy="0" ixz="0" '
             'iyy="0" iyz="0" izz="0"/></inertial></link>'
         )
-    slide = '<joint name="{}" type="prismatic"><parent link="boom"/><child link="{}"/><origin xyz="{} 0 0"/>'
-    slide += '<axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="9" velocity="9"/>'
+    slide = '<joint name="{}" type="prismatic"><parent link="{}"/><child link="{}"/><origin xyz="{} 0 0"/>'
+    slide += '<axis xyz="{}"/><limit lower="-1" upper="1" effort="9" velocity="9"/>{}</joint>'
+    half = '<mimic joint="{}" multiplier="0.5"/>'
     parts += [
-        slide.format("stretch", "end", L) + f'<dynamics damping="{C}"/></joint>',
-        slide.format("half", "middle", 0.5 * L) + '<mimic joint="stretch" multiplier="0.5"/></joint>',
+        '<link name="x"/><link name="half_x"/>',
+        slide.format("stretch", "boom", "x", L, "1 0 0", ""),
+        slide.format("lean", "x", "end", 0, "0 1 0", ""),
+        slide.format("half_stretch", "boom", "half_x", 0.5 * L, "1 0 0", half.format("stretch")),
+        slide.format("half_lean", "half_x", "middle", 0, "0 1 0", half.format("lean")),
         body("hand", 0.8),
         turning("wrist", "end", "hand", "0 0.02 0", "0 0.3 1"),
-        '<flexdyn reference="stretch"><joint_spring stiffness="90"/></flexdyn>',
         "<flexdyn><gravity>1 -2 -9</gravity></flexdyn></robot>",
     ]
     return flexdyn_ros.load("".join(parts))
@@ -429,17 +437,19 @@ def chain():
 
 def test_a_telescope_moves_as_a_chain_of_standard_joints():
     toy, other = flexdyn_ros.load(arm("telescope", beam=False)), chain()
-    assert toy.v_names == ("shoulder", "boom/stretch", "wrist")
-    order = [other.index(name) for name in ("shoulder", "stretch", "wrist")]
+    assert toy.v_names == ("shoulder", "boom/stretch", "boom/lean", "wrist")
+    order = [other.index(name) for name in ("shoulder", "stretch", "lean", "wrist")]
     for seed in range(10):
         q, v, a = state(toy, seed)
-        p, w, b = (np.zeros(3) for _ in range(3))
+        p, w, b = (np.zeros(4) for _ in range(3))
         p[order], w[order], b[order] = q, v, a
-        cubic = np.array([0.0, K3 * q[1] ** 3, 0.0])
-        expected = other.inverse_dynamics(p, w, b)[order] + cubic
+        (d, e), (dd, de) = q[1:3], v[1:3]
+        own = np.zeros(4)
+        own[1:3] = K * (d + e / 2) + K3 * d**3 + C * (dd + de / 2), K * (e + d / 2) + C * (de + dd / 2)
+        expected = other.inverse_dynamics(p, w, b)[order] + own
         assert np.abs(toy.inverse_dynamics(q, v, a) - expected).max() <= 1e-10 * np.abs(expected).max()
-        tau = expected - cubic
-        forward = other.forward_dynamics(p, w, np.array([tau[order.index(i)] for i in range(3)]))[order]
+        tau = expected - own
+        forward = other.forward_dynamics(p, w, np.array([tau[order.index(i)] for i in range(4)]))[order]
         assert np.allclose(toy.forward_dynamics(q, v, expected), forward, rtol=0, atol=1e-10)
         M = other.mass_matrix(p)[np.ix_(order, order)]
         assert np.abs(toy.mass_matrix(q) - M).max() <= 1e-10 * np.abs(M).max()
@@ -447,7 +457,9 @@ def test_a_telescope_moves_as_a_chain_of_standard_joints():
         assert np.allclose(toy.momentum(q, v), other.momentum(p, w), rtol=0, atol=1e-10)
         mine, theirs = toy.energy(q, v), other.energy(p, w)
         assert mine.kinetic == pytest.approx(theirs.kinetic, rel=1e-10)
-        assert mine.elastic == pytest.approx(theirs.elastic + 0.25 * K3 * q[1] ** 4, rel=1e-10)
+        elastic = 0.5 * K * (d * d + d * e + e * e) + 0.25 * K3 * d**4
+        assert mine.elastic == pytest.approx(elastic, rel=1e-10)
+        assert theirs.elastic == 0.0
         # zero of gravity potentials is the same: both know where their masses are
         assert mine.gravity == pytest.approx(theirs.gravity, rel=1e-10)
 
