@@ -1,6 +1,7 @@
 """Small matrices over any numbers, so that one derivation serves polynomials, expressions and counters alike.
 
-Matrices are lists of rows, vectors lists. Zeros are the integer 0 and are skipped, ones the integer 1.
+Matrices are lists of rows, vectors lists. Zeros are the integer 0 and are skipped in sums; numbers know what
+the integers 0 and 1 do in products.
 """
 
 from __future__ import annotations
@@ -30,42 +31,22 @@ def add(*terms: Scalar) -> Scalar:
     return total
 
 
-def mul(x: Scalar, y: Scalar) -> Scalar:
-    """Product; zero and one are recognised."""
-    if is_zero(x) or is_zero(y):
-        return 0
-    if isinstance(x, int) and x == 1:
-        return y
-    if isinstance(y, int) and y == 1:
-        return x
-    if isinstance(x, int) and x == -1:
-        return -y
-    if isinstance(y, int) and y == -1:
-        return -x
-    return x * y
-
-
-def negative(x: Scalar) -> Scalar:
-    """-x."""
-    return 0 if is_zero(x) else -x
-
-
 def half(x: Scalar) -> Scalar:
     """x / 2."""
-    return 0 if is_zero(x) else x * Fraction(1, 2)
+    return x * Fraction(1, 2)
 
 
 def dot(a: Sequence[object], b: Sequence[Scalar]) -> Scalar:
     """Inner product."""
-    return add(*(mul(x, y) for x, y in zip(a, b, strict=True)))
+    return add(*(x * y for x, y in zip(a, b, strict=True)))
 
 
 def cross(a: Sequence[object], b: Sequence[Scalar]) -> Vector:
     """a x b."""
     return [
-        add(mul(a[1], b[2]), negative(mul(a[2], b[1]))),
-        add(mul(a[2], b[0]), negative(mul(a[0], b[2]))),
-        add(mul(a[0], b[1]), negative(mul(a[1], b[0]))),
+        add(a[1] * b[2], -(a[2] * b[1])),
+        add(a[2] * b[0], -(a[0] * b[2])),
+        add(a[0] * b[1], -(a[1] * b[0])),
     ]
 
 
@@ -76,7 +57,7 @@ def plus(*vectors: Sequence[object]) -> Vector:
 
 def scaled(x: object, a: Iterable[Scalar]) -> Vector:
     """x a."""
-    return [mul(x, y) for y in a]
+    return [x * y for y in a]
 
 
 def apply(A: Matrix, b: Sequence[object]) -> Vector:
@@ -97,7 +78,7 @@ def product(A: Matrix, B: Matrix) -> Matrix:
 
 def inner(A: Matrix, B: Matrix) -> Scalar:
     """tr(A B^T), the sum of products of entries."""
-    return add(*(mul(x, y) for ra, rb in zip(A, B, strict=True) for x, y in zip(ra, rb, strict=True)))
+    return add(*(x * y for ra, rb in zip(A, B, strict=True) for x, y in zip(ra, rb, strict=True)))
 
 
 class Angle(NamedTuple):
@@ -113,22 +94,22 @@ def rotation_about(axis: Vector, s: object, c: object) -> Matrix:
     return _combination(axis, s, c, 1)
 
 
-def rotation_derivatives(axis: Vector, s: object, c: object) -> tuple[Matrix, Matrix]:
+def rotation_derivatives(axis: Vector, s: Scalar, c: Scalar) -> tuple[Matrix, Matrix]:
     """First and second derivative of the rotation with respect to its angle."""
-    return _combination(axis, c, negative(s), 0), _combination(axis, negative(s), negative(c), 0)
+    return _combination(axis, c, -s, 0), _combination(axis, -s, -c, 0)
 
 
 def _combination(axis: Vector, s: object, c: object, one: int) -> Matrix:
     """s [axis]x + c (1 - axis axis^T) + one axis axis^T, the general element of the rotation and its
     derivatives."""
     x, y, z = axis
-    skew = [[0, negative(z), y], [z, 0, negative(x)], [negative(y), x, 0]]
+    skew = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
     out: Matrix = []
     for i in range(3):
         row = []
         for j in range(3):
-            along = mul(axis[i], axis[j])
-            across = add(int(i == j), negative(along))
-            row.append(add(mul(skew[i][j], s), mul(across, c), mul(along, one)))
+            along = axis[i] * axis[j]
+            across = add(int(i == j), -along)
+            row.append(add(skew[i][j] * s, across * c, along * one))
         out.append(row)
     return out

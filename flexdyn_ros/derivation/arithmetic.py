@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flexdyn_ros.derivation.algebra import Angle, Scalar, Vector, mul
+from flexdyn_ros.derivation.algebra import Angle, Scalar, Vector
 from flexdyn_ros.derivation.arm import Arm, Dress, Parameter
 
 
@@ -135,8 +135,8 @@ def _dress_with(
 
 
 def _state(arm: Arm, angles: list[Angle], v: Sequence[object], a: Sequence[object]) -> State:
-    rates = [mul(j.ratio, v[j.coordinate]) for j in arm.joints]
-    accelerations = [mul(j.ratio, a[j.coordinate]) for j in arm.joints]
+    rates = [j.ratio * v[j.coordinate] for j in arm.joints]
+    accelerations = [j.ratio * a[j.coordinate] for j in arm.joints]
     return State(angles, rates, accelerations, list(v), list(a))
 
 

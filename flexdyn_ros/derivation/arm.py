@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, half, mul, negative
+from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, half
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
@@ -255,11 +255,11 @@ def _pseudo_inertia(mass: Scalar, com: Vector, inertia: Matrix) -> Matrix:
     P: Matrix = [[0] * 4 for _ in range(4)]
     P[0][0] = mass
     for i in range(3):
-        P[0][1 + i] = P[1 + i][0] = mul(mass, com[i])
+        P[0][1 + i] = P[1 + i][0] = mass * com[i]
         others = [inertia[k][k] for k in range(3) if k != i]
-        twice = add(*others, negative(inertia[i][i]))
-        P[1 + i][1 + i] = add(half(twice), mul(mass, mul(com[i], com[i])))
+        twice = add(*others, -inertia[i][i])
+        P[1 + i][1 + i] = add(half(twice), mass * (com[i] * com[i]))
         for j in range(i):
-            entry = add(negative(inertia[i][j]), mul(mass, mul(com[i], com[j])))
+            entry = add(-inertia[i][j], mass * (com[i] * com[j]))
             P[1 + i][1 + j] = P[1 + j][1 + i] = entry
     return P

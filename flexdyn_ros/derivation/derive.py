@@ -6,7 +6,7 @@ import importlib.util
 from functools import partial
 from typing import TYPE_CHECKING
 
-from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, apply, mul, plus
+from flexdyn_ros.derivation.algebra import Matrix, Scalar, Vector, add, apply, plus
 from flexdyn_ros.derivation.arithmetic import (
     Counter,
     Expressions,
@@ -141,8 +141,8 @@ class _Case:
 
         arm, state = self.arm, self._state
         M, n = lagrange(arm, state.angles, state.rates, arm.gravity).M, len(arm.joints)
-        pairs = [mul(M[i][j], mul(state.rates[i], state.rates[j])) for i in range(n) for j in range(n)]
-        rotors = [mul(J, mul(r, r)) for J, r in zip(arm.rotors, state.v, strict=True)]
+        pairs = [M[i][j] * (state.rates[i] * state.rates[j]) for i in range(n) for j in range(n)]
+        rotors = [J * (r * r) for J, r in zip(arm.rotors, state.v, strict=True)]
         K = Rational(1, 2) * self._tidy(add(*pairs, *rotors))
         U = self._tidy(potential(arm, state.angles, arm.gravity))
         return (
@@ -183,14 +183,14 @@ def _by_lagrange(numbers: Polynomials | None, arm: Arm, state: State) -> tuple[M
     M: Matrix = [[0] * n for _ in range(n)]
     for i, row in zip(arm.joints, terms.M, strict=True):
         for j, x in zip(arm.joints, row, strict=True):
-            shared = mul(mul(i.ratio, j.ratio), x)
+            shared = i.ratio * j.ratio * x
             M[i.coordinate][j.coordinate] = add(M[i.coordinate][j.coordinate], shared)
     return M, gather(arm, terms.c), gather(arm, terms.g)
 
 
 def _efforts(arm: Arm, state: State, method: str) -> Vector:
     """tau as the method computes it."""
-    rotors = [mul(J, x) for J, x in zip(arm.rotors, state.a, strict=True)]
+    rotors = [J * x for J, x in zip(arm.rotors, state.a, strict=True)]
     if method == "newton_euler":
         tau = gather(arm, newton_euler(arm, state.angles, state.rates, state.accelerations, arm.gravity))
     else:

@@ -20,8 +20,6 @@ from flexdyn_ros.derivation.algebra import (
     dot,
     half,
     inner,
-    mul,
-    negative,
     product,
     rotation_about,
     rotation_derivatives,
@@ -61,7 +59,7 @@ def lagrange(arm: Arm, angles: Sequence[Angle], v: Vector, gravity: Vector) -> L
     c = [_velocity_term(slopes, v, i) for i in range(n)]
     g = []
     for i in range(n):
-        terms = [negative(dot(gravity, [row[0] for row in WP[h][i]])) for h in range(n) if i in W[h]]
+        terms = [-dot(gravity, [row[0] for row in WP[h][i]]) for h in range(n) if i in W[h]]
         g.append(add(*terms))
     return LagrangeTerms(M, c, g)
 
@@ -71,7 +69,7 @@ def potential(arm: Arm, angles: Sequence[Angle], gravity: Vector) -> Scalar:
     U: Scalar = 0
     for T, joint in zip(_derivatives_of_transforms(arm, angles)[0], arm.joints, strict=True):
         # first moments of the body in base axes
-        U = add(U, negative(dot(gravity, apply(T, [row[0] for row in joint.pseudo_inertia]))))
+        U = add(U, -dot(gravity, apply(T, [row[0] for row in joint.pseudo_inertia])))
     return U
 
 
@@ -85,11 +83,11 @@ def _velocity_term(slopes: dict, v: Vector, i: int) -> Scalar:
     terms = []
     for j in range(n):
         for k in range(j + 1):
-            here = [slopes[(*_pair(i, j), k)], negative(slopes[(*_pair(j, k), i)])]
+            here = [slopes[(*_pair(i, j), k)], -slopes[(*_pair(j, k), i)]]
             if j == k:
-                terms.append(mul(add(here[0], half(here[1])), mul(v[j], v[j])))
+                terms.append(add(here[0], half(here[1])) * (v[j] * v[j]))
             else:
-                terms.append(mul(add(here[0], slopes[(*_pair(i, k), j)], here[1]), mul(v[j], v[k])))
+                terms.append(add(here[0], slopes[(*_pair(i, k), j)], here[1]) * (v[j] * v[k]))
     return add(*terms)
 
 

@@ -16,8 +16,6 @@ from flexdyn_ros.derivation.algebra import (
     apply,
     cross,
     dot,
-    mul,
-    negative,
     plus,
     product,
     rotation_about,
@@ -62,9 +60,7 @@ def _outward(arm: Arm, turns: list[Turn], v: Vector, a: Vector, gravity: Vector)
     for i, joint in enumerate(arm.joints):
         R, P = turns[i]
         zero = [0, 0, 0]
-        w, wd, vd = (
-            motion[joint.parent] if joint.parent >= 0 else (zero, zero, [negative(x) for x in gravity])
-        )
+        w, wd, vd = motion[joint.parent] if joint.parent >= 0 else (zero, zero, [-x for x in gravity])
         Rt = transposed(R)
         vd = apply(Rt, plus(cross(wd, P), cross(w, cross(w, P)), vd))
         w, wd = apply(Rt, w), apply(Rt, wd)
@@ -105,5 +101,5 @@ def gather(arm: Arm, per_joint: Vector) -> Vector:
     """Efforts per coordinate from efforts per joint: mimic joints add theirs, times their ratio."""
     tau: Vector = [0] * len(arm.coordinates)
     for joint, effort in zip(arm.joints, per_joint, strict=True):
-        tau[joint.coordinate] = add(tau[joint.coordinate], mul(joint.ratio, effort))
+        tau[joint.coordinate] = add(tau[joint.coordinate], joint.ratio * effort)
     return tau
