@@ -27,12 +27,22 @@ from typing import Any
 INTERFACES = (
     "action_msgs", "builtin_interfaces", "control_msgs", "diagnostic_msgs", "flexdyn_interfaces",
     "geometry_msgs", "lifecycle_msgs", "nav_msgs", "rcl_interfaces", "rosgraph_msgs", "sensor_msgs",
-    "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs", "unique_identifier_msgs", "visualization_msgs",
+    "service_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs", "type_description_interfaces",
+    "unique_identifier_msgs", "visualization_msgs",
 )  # fmt: skip
-#: what else nodes import before they are ready
+#: what else nodes import before they are ready, and that does not import rclpy
 MODULES = (
-    "asyncio", "concurrent.futures", "llvmlite.binding", "logging", "numpy.ma", "yaml",
-    "rosidl_generator_py.generate_py_impl", "flexdyn_ros.control.feedback", "flexdyn_ros.expanding",
+    "ament_index_python.packages", "asyncio", "concurrent.futures.thread", "llvmlite.binding", "logging",
+    "numpy.ma", "queue", "rosidl_generator_py.generate_py_impl", "typing_extensions", "uuid", "yaml",
+    "flexdyn_ros.control.feed_forward", "flexdyn_ros.control.feedback", "flexdyn_ros.control.goal_watch",
+    "flexdyn_ros.control.input_shaping", "flexdyn_ros.expanded.colour_scale",
+    "flexdyn_ros.expanded.kernels.kinematics", "flexdyn_ros.expanding",
+    "flexdyn_ros.nodes.dynamics_server.services", "flexdyn_ros.nodes.dynamics_server.slices",
+    "flexdyn_ros.nodes.parameters", "flexdyn_ros.nodes.ros.conversions", "flexdyn_ros.nodes.ros.oil_faults",
+    "flexdyn_ros.nodes.simulator.extra", "flexdyn_ros.nodes.state_publisher.transforms",
+    "flexdyn_ros.simulation.live.background", "flexdyn_ros.simulation.live.external_drive",
+    "flexdyn_ros.simulation.live.hydraulic_policy", "flexdyn_ros.simulation.live.oil_drive",
+    "flexdyn_ros.simulation.live.pace", "flexdyn_ros.simulation.live.platform_drive",
     "flexdyn_ros.simulation.live.simulation", "flexdyn_ros.simulation.recordings.topics",
 )  # fmt: skip
 #: families import what their robots need
@@ -204,6 +214,8 @@ def become(request: dict[str, Any]) -> None:
     module = f"flexdyn_ros.nodes.{request['module']}"
     sys.orig_argv = [sys.executable, "-m", module, *request["arguments"]]
     sys.argv = ["-m", *request["arguments"]]
+    # the package listens to signals and looks around at once where it is imported as that of a node
+    importlib.reload(sys.modules["flexdyn_ros.nodes"])
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
