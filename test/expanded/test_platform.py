@@ -25,9 +25,19 @@ def test_links_stand_and_move_where_the_robot_has_them(seed):
         np.testing.assert_allclose(moving, robot.jacobian(q, name) @ v, atol=1e-11)
 
 
+def test_legs_of_a_platform_on_an_arm_are_drawn_once():
+    names = flexdyn_ros.expand(flexdyn_ros.load("hexapod_arm")).joint_names
+    assert len(names) == 4 + 6 + 6 * 3
+    assert sum("leg_1" in name for name in names) == 3
+
+
 def test_values_of_the_example():
-    robot = flexdyn_ros.load("stewart_1t")
+    # what is fixed to the platform has no value
+    mount = '<joint name="mount" type="fixed"><parent link="platform"/><child link="lamp"/></joint>'
+    text = flexdyn_ros.load("stewart_1t").description.text
+    robot = flexdyn_ros.load(text.replace("</robot>", f'<link name="lamp"/>{mount}</robot>'))
     expanded = flexdyn_ros.expand(robot)
+    assert "lamp" in expanded.urdf
     assert "inertial" not in expanded.urdf
     assert "flexdyn" not in expanded.urdf
     first = tuple(f"platform/{name}" for name in ("x", "y", "z", "yaw", "pitch", "roll"))

@@ -387,6 +387,12 @@ def test_a_leg_too_fast_for_the_valve_saturates_it_and_the_force_is_out_of_reach
 
 def test_the_law_pi_reaches_the_force_too():
     hydraulics = cylinder(control={"law": "pi", "kp": 50.0, "ki": 200.0})
+    # its scale: at mid-stroke half the drop drives oil into, and out of, 0.1 l and half a cylinder
+    drop = 0.5 * (hydraulics.model.column("supply") - hydraulics.model.column("tank"))
+    areas = np.array([0.05**2, 0.05**2 - 0.036**2]) * np.pi / 4.0
+    flow = 40e-3 / 60 * np.sqrt(drop / 35e5)
+    expected = (areas * 1.4e9 / (1e-4 + areas * 0.3)).sum() * flow
+    assert hydraulics.model.column("nominal_gain") == pytest.approx(expected)
     states = rolled(hydraulics, hydraulics.initial([2000.0]), 600, lambda t: 6000.0, mode="force")
     assert states[-1].force[0] == pytest.approx(6000.0, rel=0.01)
     assert max(s.force[0] for s in states) < 6000.0 * 1.15

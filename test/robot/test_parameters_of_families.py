@@ -267,7 +267,9 @@ def test_regressors_at_singular_poses_are_refused_or_nan():
 
 
 def test_sections_have_parameters_by_their_names_and_actuators_that_differ_by_theirs():
-    names = [p.name for p in loaded("soft_arm").parameters]
+    parameters = loaded("soft_arm").parameters
+    names = [p.name for p in parameters]
+    assert all(p.lower == 0.0 for p in parameters[10:])
     assert names[10:] == [
         f"section_1/{x}" for x in ("section_mass", "stiffness", "damping", "bending_stiffness")
     ]
