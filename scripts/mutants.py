@@ -134,8 +134,8 @@ def _left_out(node: ast.AST) -> bool:
     match node:
         case ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
             return True
-        case ast.FunctionDef(name=name):
-            return name in SILENT_FUNCTIONS
+        case ast.FunctionDef(name=name, decorator_list=decorators):  # taught to Numba: no trial compiles it
+            return name in SILENT_FUNCTIONS or "when_compiling" in map(_name, decorators)
         case ast.Call():
             return _name(node.func) in SILENT_CALLS
         case ast.keyword(arg="strict"):  # zip(..., strict=True) asserts

@@ -73,6 +73,7 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
     ("y = select(either(a, b), c, c)", ["select(c, either(a, b), c)"]),
     ("y = np.clip(x, a, b)", ["np.clip(x, b, a)"]), ("a + (x - x)", ["x + x"]), ("s = x - x", ["x + x"]),
     ("'a' + b", []), ("x.clear()", ["pass"]), ("x[k] += y", ["pass", "x[k] -= y"]), ("x.y = z", ["pass"]),
+    ("@when_compiling\ndef f(): return a + b", []), ("@leaf\ndef f(): return a + b", ["a - b"]),
     ("assert x > 1", []), ("y = zip(x, strict=True)", []),
     ("MOST_ROUNDS = 8", []), ("KEPT = 8", []), ("_KEPT = 0.5", ["0.55"]),
     ("_NEAR, _HALVINGS, y = 0.5, 30, -x", ["0.55", "x"]),
