@@ -1,6 +1,7 @@
 """Random mixtures with loops: theorems on their accelerations, steps and reactions."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ EVERY = pytest.mark.parametrize(
 )
 
 
+@cache
 def closed(seed, family):
     """A robot with loops that leave it some motion; skipped where they do not."""
     with warnings.catch_warnings():

@@ -6,7 +6,7 @@ along. From it come the numbers of kernels/views.py, each leg's inertias turned 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import atan2, hypot, inf, pi
 from typing import Any, NamedTuple
 
@@ -74,6 +74,7 @@ class PlatformTables:
     legs : tuple of LegFacts, in the order of the description
     feet, axes : (6, 3) centres and base-fixed axes of the universal joints, world [m, -]
     anchors : (6, 3) upper joints, platform axes [m]
+    leg_axes : (6,) tuple of Placement, axes of each leg in the frame of its cylinder
     frames : mapping from link name to Frame, bodies as in kernels/kinematics.py
     neutral : (7,) pose at home, world
     reach : root-mean-square distance of the upper joints from the platform's origin [m]
@@ -89,6 +90,7 @@ class PlatformTables:
     feet: np.ndarray
     axes: np.ndarray
     anchors: np.ndarray
+    leg_axes: tuple[Placement, ...]
     frames: dict[str, Frame]
     neutral: np.ndarray
     reach: float
@@ -179,38 +181,53 @@ def platform_tables(description: RobotDescription, tree: RigidTree) -> PlatformT
     numbers[at.GRAVITY : at.GRAVITY + 3] = description.gravity
     frames = _links_of(tree, platform.link, 1, Placement(np.eye(3), np.zeros(3)))
     frames.update({name: f for name, f in tree.frames.items() if f.body == 0})
-    body = _inertia(tree, platform.link)
-    numbers[at.MASS], numbers[at.MOMENT : at.MOMENT + 3] = body.mass, body.moment
-    numbers[at.INERTIA : at.INERTIA + 6] = _six(body.inertia)
     anchors = np.array([leg.anchor for leg in platform.legs])
     reach = numbers[at.REACH] = float(np.sqrt((anchors**2).sum(axis=1).mean()))
-    legs, round_legs = [], []
+    legs, leg_axes = [], []
     for i, leg in enumerate(platform.legs):
         parts = _parts(description, tree, leg)
         block = numbers[at.FIRST_LEG + i * at.LEG_NUMBERS :][: at.LEG_NUMBERS]
         facts, axes = _place_leg(description, parts, home, block)
-        round_legs.append(_fill_inertias(tree, parts, axes, block))
         frames.update(_links_of(tree, parts.u1.child, 2 + 3 * i, _cross_axes(parts, facts.sign)))
         frames.update(_links_of(tree, parts.u2.child, 3 + 3 * i, axes))
         frames.update(_links_of(tree, parts.slider.child, 4 + 3 * i, axes))
         legs.append(facts)
+        leg_axes.append(axes)
     numbers.setflags(write=False)
     blocks = numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
-    return PlatformTables(
+    geometry = PlatformTables(
         numbers=numbers,
         universal=description.formulation.leg_spin != "none",
-        round_legs=tuple(round_legs),
+        round_legs=(),
         coordinates=_coordinates(platform.link),
         q_names=tuple(f"platform/{name}" for name in POSE_NAMES),
         legs=tuple(legs),
         feet=blocks[:, leg_at.BASE_JOINT : leg_at.BASE_JOINT + 3],
         axes=blocks[:, leg_at.AXIS : leg_at.AXIS + 3],
         anchors=anchors,
+        leg_axes=tuple(leg_axes),
         frames={name: frames[name] for name in tree.frames},
         neutral=np.concatenate([home.p, quaternion_of(home.R)]),
         reach=reach,
-        mass=tree.mass,
+        mass=0.0,
     )
+    return with_bodies(geometry, description, tree)
+
+
+def with_bodies(tables: PlatformTables, description: RobotDescription, tree: RigidTree) -> PlatformTables:
+    """The platform with the bodies of a tree whose frames are those of its own open mechanism."""
+    assert description.platform is not None
+    numbers = tables.numbers.copy()
+    body = _inertia(tree, description.platform.link)
+    numbers[at.MASS], numbers[at.MOMENT : at.MOMENT + 3] = body.mass, body.moment
+    numbers[at.INERTIA : at.INERTIA + 6] = _six(body.inertia)
+    blocks = numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
+    round_legs = []
+    for leg, axes, block in zip(tables.legs, tables.leg_axes, blocks, strict=True):
+        cylinder, rod = (description.joint(name).child for name in leg.joints[1:])
+        round_legs.append(_fill_inertias(_inertia(tree, cylinder, axes), _inertia(tree, rod, axes), block))
+    numbers.setflags(write=False)
+    return replace(tables, numbers=numbers, round_legs=tuple(round_legs), mass=tree.mass)
 
 
 def _coordinates(link: str) -> tuple[Coordinate, ...]:
@@ -382,9 +399,8 @@ def _six(I: np.ndarray) -> np.ndarray:
     return np.array([I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2]])
 
 
-def _fill_inertias(tree: RigidTree, parts: _LegParts, axes: Placement, block: np.ndarray) -> bool:
-    """Write both bodies of a leg; True if the leg is axisymmetric."""
-    cylinder, rod = _inertia(tree, parts.u2.child, axes), _inertia(tree, parts.slider.child, axes)
+def _fill_inertias(cylinder: RigidInertia, rod: RigidInertia, block: np.ndarray) -> bool:
+    """Write both bodies of a leg, in its axes; True if the leg is axisymmetric."""
     total = cylinder.inertia + rod.inertia
     block[leg_at.ROD_MASS], block[leg_at.ROD_MOMENT : leg_at.ROD_MOMENT + 3] = rod.mass, rod.moment
     block[leg_at.CYLINDER_MASS] = cylinder.mass

@@ -13,7 +13,12 @@ from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, U
 from flexdyn_ros.families.platform.kernels import entries as kernels
 from flexdyn_ros.families.platform.legs import OFFERS, LegKinematics
 from flexdyn_ros.families.platform.margins import homogeneous
-from flexdyn_ros.families.platform.model import build_mechanism, mechanism_parameters, platform_tables
+from flexdyn_ros.families.platform.model import (
+    build_mechanism,
+    mechanism_parameters,
+    platform_tables,
+    with_bodies,
+)
 from flexdyn_ros.families.platform.packed import PackedPlatform
 from flexdyn_ros.families.platform.reach import check_reach
 from flexdyn_ros.families.platform.refusals import ROUND_LEGS, check_spin
@@ -70,14 +75,22 @@ class PlatformFunctions(EntryFunctions):
         changes: tuple[tuple[str, float], ...] = (),
         *,
         bare: RigidTree | None = None,
+        like: PlatformFunctions | None = None,
         plain: bool = True,
     ) -> None:
-        """changes: values of parameters of the open mechanism without payloads; bare: that mechanism, if it
-        is there; plain: legs that are axisymmetric are computed as such."""
+        """changes: values of parameters of the open mechanism without payloads; bare: that mechanism, and
+        like: the platform with other bodies, if they are there; plain: legs that are axisymmetric are
+        computed as such."""
         self.payloads, self.changes, self._plain = payloads, changes, plain
         self._bare = changed(build_mechanism(description), dict(changes)) if bare is None else bare
         self._tree = carry(self._bare, payloads)
-        self.tables = platform_tables(description, self._tree)
+        if like is None:
+            self.tables, self.hydraulics = (
+                platform_tables(description, self._tree),
+                _cylinders_of(description),
+            )
+        else:
+            self.tables, self.hydraulics = with_bodies(like.tables, description, self._tree), like.hydraulics
         self.legs = self.tables.legs
         gravity = np.array(description.gravity)
         gravity.setflags(write=False)
@@ -97,7 +110,6 @@ class PlatformFunctions(EntryFunctions):
         if bare is None:
             check_spin(description, self.tables.leg_of_wrong_spin)
             check_reach(description, self.tables, self.packed)
-        self.hydraulics = _cylinders_of(description)
 
     @property
     def recipe(self) -> tuple[object, ...]:
@@ -126,7 +138,7 @@ class PlatformFunctions(EntryFunctions):
             )
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> PlatformFunctions:
-        found = PlatformFunctions(self.description, payloads, self.changes, bare=self._bare)
+        found = PlatformFunctions(self.description, payloads, self.changes, bare=self._bare, like=self)
         check_spin(self.description, found.tables.leg_of_wrong_spin)
         return found
 
@@ -139,7 +151,9 @@ class PlatformFunctions(EntryFunctions):
         new = without_payloads(values, self.parameters, own)
         changes = tuple({**dict(self.changes), **new}.items())
         bare = changed(self._bare, new)
-        found = PlatformFunctions(self.description, self.payloads, changes, bare=bare, plain=self._plain)
+        found = PlatformFunctions(
+            self.description, self.payloads, changes, bare=bare, like=self, plain=self._plain
+        )
         leg = found.tables.leg_of_wrong_spin
         if leg is not None:
             raise StateError(
@@ -150,12 +164,12 @@ class PlatformFunctions(EntryFunctions):
 
     def probe(self, values: Mapping[str, float]) -> Robot:
         """The platform without payloads that has these values of all `parameters`, whatever they are."""
-        return Robot(PlatformFunctions(self.description, bare=changed(self._tree, values)))
+        return Robot(PlatformFunctions(self.description, bare=changed(self._tree, values), like=self))
 
     def open_to_parameters(self) -> Robot:
         """The platform by the kernels of legs of any inertia."""
         open_to = PlatformFunctions(
-            self.description, self.payloads, self.changes, bare=self._bare, plain=False
+            self.description, self.payloads, self.changes, bare=self._bare, like=self, plain=False
         )
         return Robot(open_to)
 
