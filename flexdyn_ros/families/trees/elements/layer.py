@@ -69,8 +69,9 @@ class Elements(Layer):
         self.oil = self._find_oil()
         functions.effort_names += tuple(c.name for c in self.driven)
         functions.nu = len(functions.effort_names)
-        #: the robot without its elements
-        self.inner = functions.like(layers=functions.made_with)
+        #: the robot without its elements; joints that these drive are passive in it, too
+        tree_of = {} if functions.is_loose else {"bare": functions.bare}
+        self.inner = functions.like(layers=functions.made_with, **tree_of)
         Robot(self.inner)
         within = functions.packed, tree, self.elements, functions.table
         self.packed = PackedElements(*within, plain=functions.is_plain)
