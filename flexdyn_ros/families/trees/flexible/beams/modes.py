@@ -94,6 +94,17 @@ def _fields(length: float, modes: Sequence[Mode], s: np.ndarray) -> tuple[np.nda
     return u, th, strain
 
 
+def _bending_slopes(length: float, modes: Sequence[Mode], s: np.ndarray) -> np.ndarray:
+    """The rotations about y and z among those of `_fields` (m, n, 2)."""
+    th = np.zeros((len(modes), len(s), 2))
+    for k, (name, shape) in enumerate(modes):
+        if name == "bending_y":
+            th[k, :, 1] = shape.slope(s) / length
+        elif name == "bending_z":
+            th[k, :, 0] = -shape.slope(s) / length
+    return th
+
+
 def quadrature_points(modes: Sequence[Mode]) -> int:
     """Quadrature points: 32 up to the sixth mode or degree, 6 more for each beyond; exact for polynomial
     shapes."""
@@ -108,7 +119,7 @@ def _foreshortening(length: float, modes: Sequence[Mode], s: np.ndarray, points:
         return _foreshortening_between(length, modes, s, points)
     if len(edges) == 2:
         nodes, weights = gauss_legendre(points)
-        slopes = _fields(length, modes, np.outer(s, nodes).ravel())[1][:, :, 1:3]
+        slopes = _bending_slopes(length, modes, np.outer(s, nodes).ravel())
         slopes = slopes.reshape(len(modes), len(s), points, 2)
         scaled = slopes * (length * np.outer(s, weights))[None, :, :, None]
         return np.einsum("kgpa,lgpa->gkl", scaled, slopes, optimize=True)
@@ -117,7 +128,7 @@ def _foreshortening(length: float, modes: Sequence[Mode], s: np.ndarray, points:
     nodes, weights = gauss_legendre(4)
     width = np.diff(grid)
     inner = (grid[:-1, None] + width[:, None] * nodes).ravel()
-    slopes = _fields(length, modes, inner)[1][:, :, 1:3].reshape(len(modes), len(width), 4, 2)
+    slopes = _bending_slopes(length, modes, inner).reshape(len(modes), len(width), 4, 2)
     scaled = slopes * (length * np.outer(width, weights))[None, :, :, None]
     parts = np.einsum("kgpa,lgpa->gkl", scaled, slopes, optimize=True)
     sums = np.concatenate([np.zeros((1, *parts.shape[1:])), np.cumsum(parts, axis=0)])
@@ -134,7 +145,7 @@ def _foreshortening_between(length: float, modes: Sequence[Mode], s: np.ndarray,
         chosen = np.flatnonzero(counts == count)
         nodes, weights = gauss_legendre(int(count))
         inner = (grid[chosen, None] + width[chosen, None] * nodes).ravel()
-        slopes = _fields(length, modes, inner)[1][:, :, 1:3].reshape(len(modes), len(chosen), count, 2)
+        slopes = _bending_slopes(length, modes, inner).reshape(len(modes), len(chosen), count, 2)
         scaled = slopes * (length * np.outer(width[chosen], weights))[None, :, :, None]
         parts[chosen] = np.einsum("kgpa,lgpa->gkl", scaled, slopes, optimize=True)
     sums = np.concatenate([np.zeros((1, *parts.shape[1:])), np.cumsum(parts, axis=0)])
