@@ -35,7 +35,7 @@ def key_of(command, cwd):
     told += [os.environ.get(name, "") for name in VARIABLES]
     if "-march=native" in words:
         told.append(processor())
-    folders, output = {cwd}, words[words.index("-o") + 1]
+    folders, output = set(), words[words.index("-o") + 1]
     for word in words:
         path = cwd / word.removeprefix("-I")
         if word.startswith("-I"):
