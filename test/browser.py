@@ -140,14 +140,12 @@ class Page:
 
     def settle(self, patience: float = PATIENCE) -> None:
         """Wait until the page stands still, at least a second: five pictures in a row are equal."""
-        import numpy as np
-
-        shots = [self.screenshot()]
+        shots = [self.page.screenshot(animations="disabled")]
         self.page.wait_for_timeout(1000)
 
         def still() -> bool:
-            shots.append(self.screenshot())
-            if not np.array_equal(shots[-1], shots[-2]):
+            shots.append(self.page.screenshot(animations="disabled"))
+            if shots[-1] != shots[0]:
                 shots[:-1] = []
             self.page.wait_for_timeout(100)
             return len(shots) >= 5

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from browser import CALM, Page, browser
+from browser import CALM, ROUGH, Page, browser
 from models import joint, robot_text
 
 import flexdyn_ros
@@ -32,7 +32,7 @@ def chrome():
 
 
 @contextmanager
-def seen_from_the_side(chrome, viewer, script=CALM):
+def seen_from_the_side(chrome, viewer, script=CALM + ROUGH):
     """The page of a viewer, which is closed after, and its client."""
     page = Page(chrome, viewer.port, *SIZE, path=SHARP, script=script)
     try:
@@ -184,7 +184,7 @@ def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
         q[slide] = height
         viewer.show_moment(lambda: viewer.pose(q))
 
-    with seen_from_the_side(chrome, viewer, script=SAMPLER) as (page, client):
+    with seen_from_the_side(chrome, viewer, script=ROUGH + SAMPLER) as (page, client):
         places = pixels_of(client, np.array([[x, 0.0, 0.0] for x in PARTS.values()]))[:, 0].tolist()
         put(50.0)
         page.settle()
