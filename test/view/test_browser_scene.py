@@ -9,6 +9,7 @@ from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros.robot.coordinates import pose_name
+from flexdyn_ros.view.opening import first_scene
 
 pytest.importorskip("viser")
 pytestmark = pytest.mark.timeout(600)
@@ -26,7 +27,6 @@ def chrome():
 
 def opened(name, port):
     from flexdyn_ros.view import Viewer
-    from flexdyn_ros.view.opening import first_scene
 
     viewer = Viewer(flexdyn_ros.load(name), port=port)
     first_scene(viewer)
@@ -70,9 +70,8 @@ def value(page, label):
     return float(field.input_value())
 
 
-@pytest.mark.parametrize("desk", few(ROBOTS, 4), indirect=True)
-def test_the_first_page_shows_the_whole_robot_with_names_and_units(desk):
-    viewer, page = desk
+def seen_whole_with_names_and_units(viewer, page):
+    """AssertionError unless the whole robot is in the picture, and its coordinates in the panel."""
     scene = viewer.server.scene
     for other in ("/shadow", "/label", "/overlay"):
         scene.get_handle_by_name(other).visible = False
@@ -91,17 +90,22 @@ def test_the_first_page_shows_the_whole_robot_with_names_and_units(desk):
     assert max(np.ptp(rows) / HEIGHT, np.ptp(columns) / (WIDTH - 330)) > 0.25
     assert 3 < rows.min() < rows.max() < HEIGHT - 4
     assert 3 < columns.min() < columns.max() < WIDTH - 330 - 4
-    name = viewer.robot.name
-    assert page.page.title() == f"{name} - flexdyn"
     # sliders of modal coordinates are folded
     text = page.page.locator("body").inner_text()
     for c in viewer.robot.coordinates:
         if c.kind in ("joint", "base", "platform", "actuator"):
             assert f"{pose_name(c)} [{c.unit}]" in text
     assert not re.search(r"\b(base|platform)/[vw][xyz]\b", text)
-    if name == "canadarm2":
+    if viewer.robot.name == "canadarm2":
         assert re.search(r"\b\d+ kN m\b", text)
     assert not page.errors
+
+
+@pytest.mark.parametrize("desk", few(ROBOTS, 1), indirect=True)
+def test_the_first_page_shows_the_whole_robot_with_names_and_units(desk):
+    viewer, page = desk
+    assert page.page.title() == f"{viewer.robot.name} - flexdyn"
+    seen_whole_with_names_and_units(viewer, page)
 
 
 @pytest.mark.parametrize("desk", ["canadarm2"], indirect=True)
@@ -117,6 +121,17 @@ def test_fields_show_what_was_taken_and_sliders_follow_the_tour(desk):
     page.press("Cycle coordinates")
     page.until(lambda: abs(value(page, "shoulder_pitch")) > 0.1, "the slider does not follow the tour")
     assert not page.errors
+
+
+@pytest.mark.parametrize("desk", ["canadarm2"], indirect=True)
+@pytest.mark.parametrize("name", few(ROBOTS[1:], 3))
+def test_robots_of_other_types_are_shown_whole_on_the_same_page(desk, name):
+    """In two thirds of the processor time of a page of their own, on which --slow looks."""
+    viewer, page = desk
+    viewer.change_robot(flexdyn_ros.load(name))
+    first_scene(viewer)
+    page.page.get_by_text(viewer.robot.kind + ",").wait_for()
+    seen_whole_with_names_and_units(viewer, page)
 
 
 def test_a_phone_shows_the_robot_above_the_panel(phone):
