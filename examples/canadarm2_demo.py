@@ -30,7 +30,7 @@ os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
 
 import numpy as np
 import rclpy
-from canadarm2_report import JOINTS, Run, draw, print_tables, save
+from canadarm2_report import JOINTS, SETTLED, Run, draw, print_tables, save
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -407,7 +407,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per second")
     told = "simulated seconds of the slew, 9 of which are its motion"
     parser.add_argument("--slew", type=float, default=SLEW, help=told)
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.scenario != "ground_drop" and asked.slew <= SETTLED[0]:
+        parser.error(f"--slew {asked.slew:g}: the swing is measured after {SETTLED[0]:g} s, expected more")
+    return asked
 
 
 def main() -> None:

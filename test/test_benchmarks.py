@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,15 +29,29 @@ def needs_ros(name):
 
 
 @pytest.fixture(scope="module")
-def run():
+def compilers(tmp_path_factory):
+    """A folder with gcc and g++ whose results are kept: what is compiled is the same in every run."""
+    folder, keeping = tmp_path_factory.mktemp("compilers"), Path(__file__).with_name("kept_compiler.py")
+    for name in ("gcc", "g++"):
+        if found := shutil.which(name):
+            script = folder / name
+            script.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{keeping}' '{found}' \"$@\"\n")
+            script.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(compilers):
     """Programs with arguments, and folders that come first where modules are looked for."""
+    commands = f"{compilers}{os.pathsep}{os.environ['PATH']}"
     with Server() as server:
 
         def run(name, *arguments, path=()):
             search = os.pathsep.join([*map(str, path), str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])
             return server.run(
-                FOLDER / name, *arguments, folder=FOLDER.parent, timeout=590, PYTHONPATH=search, COLUMNS="200"
-            )
+                FOLDER / name, *arguments, folder=FOLDER.parent, timeout=590, PYTHONPATH=search,
+                PATH=commands, COLUMNS="200",
+            )  # fmt: skip
 
         yield run
 

@@ -27,7 +27,7 @@ def test_first_light_ends_by_itself_with_table_and_picture():
     better = 0.0
     for _ in range(3):  # a machine that is busy with other tests may deliver commands too late
         picture.unlink(missing_ok=True)
-        done = run("first_light_demo.py", "--duration", "4")
+        done = run("first_light_demo.py", "--duration", "3")
         assert done.returncode == 0, done.stderr
         for words in ("tracking error", "real-time factor", "service latency", "energy balance"):
             assert words in done.stdout
