@@ -323,7 +323,7 @@ class Viewer:
     # ---- time ----
 
     def _loop(self) -> None:
-        before, plotted, moved = time.monotonic(), 0.0, False
+        before, plotted = time.monotonic(), 0.0
         while not self._ending.wait(max(0.0, 1.0 / FRAME_RATE - (time.monotonic() - before))):
             now = time.monotonic()
             elapsed, before = now - before, now
@@ -333,13 +333,10 @@ class Viewer:
                     if self._dirty or self.source in MOVING:
                         self._draw()
                         self.cameras.move()
-                        moved = True
                     if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
                         plotted = now
                         self._plot()
-                        if moved:
-                            self.panels.refresh()
-                        moved = False
+                        self.panels.refresh()
             except FlexdynError as error:
                 self._stand_still(str(error))
             except Exception as error:

@@ -516,6 +516,22 @@ def test_sliders_follow_whatever_moves_and_one_moves_one_coordinate(viewer):
     viewer.pose(robot.neutral())
 
 
+def test_sliders_follow_a_run_while_somebody_looks(viewer, monkeypatch):
+    class Somebody(dict):
+        def __bool__(self):
+            return True
+
+    monkeypatch.setattr(viewer.server, "get_clients", Somebody)
+    viewer.pose(viewer.robot.neutral())
+    slider = viewer.panels.pose.sliders[0]
+    until(lambda: slider.value == 0.0)
+    viewer.play(flexdyn_ros.simulate(viewer.robot, 0.2, v0=np.where(viewer.robot.driven, 1.0, 0.0)))
+    until(lambda: slider.value > 0.05)
+    assert viewer.source == "run"
+    viewer.pose(viewer.robot.neutral())
+    until(lambda: slider.value == 0.0)
+
+
 def test_sliders_follow_the_tour(viewer):
     q = viewer.reach.in_turn(0.5 * np.pi)
     viewer.panels.pose._moved = 0.0
