@@ -95,8 +95,8 @@ LONGEST = (
     "test/test_ownership.py",
 )
 
-#: what waits for half of its time: for nodes, for pages in a browser, for programs
-WAITING = ("test/nodes/", "test/view/", "test/test_docs.py", "test/test_demo_canadarm2.py")
+#: what waits for half of its time: for nodes, for pages in a browser
+WAITING = ("test/nodes/", "test/view/")
 
 
 class SerialLast(LoadFileScheduling):
