@@ -1,6 +1,8 @@
 """What a browser draws, pixel by pixel: colours are those of the scale, and no picture has parts of two
 instants."""
 
+import asyncio
+import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,7 +15,7 @@ from flexdyn_ros.expanded.colour_scale import STOPS, colours_of
 from flexdyn_ros.view.drawing.loads import along_links
 from flexdyn_ros.view.drawing.shown_robot import STATIONS
 
-pytest.importorskip("viser")
+infra = pytest.importorskip("viser.infra")
 
 from flexdyn_ros.view import Viewer
 
@@ -168,11 +170,54 @@ def lift():
     )
 
 
-@pytest.mark.parametrize(
-    ("colour", "pictures"),
-    [("moment", 40), *(pytest.param(c, 500, marks=pytest.mark.slow) for c in ("none", "moment"))],
-)
-def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
+@pytest.mark.parametrize("colour", ["none", "moment"])
+def test_a_moment_is_sent_as_one_by_the_loop_that_collects_messages(monkeypatch, colour):
+    """So that no browser gets a part of it: in one atomic part, which no collection interrupts."""
+    viewer = Viewer(lift(), port=8361)
+    atomic, send = viewer.server.atomic, infra.WebsockMessageHandler.queue_message
+    parts, sent = [], []
+
+    @contextmanager
+    def counted():
+        with atomic():
+            parts.append("open")
+            try:
+                yield
+            finally:
+                parts[-1] = "done"
+
+    def noted(server, message):
+        if type(message).__name__.startswith("Scene"):
+            sent.append((len(parts), parts[-1:] == ["open"], threading.get_ident()))
+        send(server, message)
+
+    def move():
+        q = viewer.robot.neutral()
+        q[viewer.robot.q_names.index("slide")] = 0.3
+        viewer.pose(q)
+
+    try:
+        viewer.panels.look.colouring.value = colour
+        viewer.redraw_now()
+        with viewer.standing_still():
+            monkeypatch.setattr(viewer.server, "atomic", counted)
+            monkeypatch.setattr(infra.WebsockMessageHandler, "queue_message", noted)
+            viewer.show_moment(move)
+            monkeypatch.undo()
+        loop = asyncio.run_coroutine_threadsafe(ident(), viewer.server.get_event_loop()).result(10)
+    finally:
+        viewer.close()
+    assert len(sent) >= 4  # each part of the robot is moved
+    assert set(sent) == {(1, True, loop)}
+
+
+async def ident():
+    return threading.get_ident()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("colour", ["none", "moment"])
+def test_no_picture_has_parts_of_two_instants(chrome, colour):
     """A marker in every part: the first pixel of it from above. All parts ride on one slider, far at each
     step."""
     viewer = Viewer(lift(), port=8360)
@@ -195,7 +240,7 @@ def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
         rest = np.array(page.page.evaluate("window.tops.at(-1)"))
         page.page.evaluate("window.tops = []")
         rng = np.random.default_rng(3)
-        while page.page.evaluate("window.tops.length") < pictures:
+        while page.page.evaluate("window.tops.length") < 500:
             put(rng.uniform(0.0, 0.6))
             page.page.wait_for_timeout(25)
         moved = np.array(page.page.evaluate("window.tops")) - rest
