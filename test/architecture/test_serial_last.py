@@ -105,7 +105,9 @@ def test_one_of_three_processes_has_the_files_that_wait_while_others_are_left(tm
     for begin, end, file in times(tmp_path, (4,) * 8, (), processes=3)["ordinary"]:
         first, last = spans.get(file, (begin, end))
         spans[file] = min(first, begin), max(last, end)
-    wait, compute = ([span for file, span in sorted(spans.items()) if (file > 4) is own] for own in (True, False))
+    wait, compute = (
+        [span for file, span in sorted(spans.items()) if (file > 4) is own] for own in (True, False)
+    )
     # each of the two others knows of one file more when the last is given out
     latest = sorted(begin for begin, _ in compute)[-3]
     for i, (begin, end) in enumerate(wait):

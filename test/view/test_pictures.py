@@ -15,7 +15,9 @@ from flexdyn_ros.expanded.colour_scale import STOPS, colours_of
 from flexdyn_ros.view.drawing.loads import along_links
 from flexdyn_ros.view.drawing.shown_robot import STATIONS
 
-infra = pytest.importorskip("viser.infra")
+pytest.importorskip("viser")
+
+from viser import infra
 
 from flexdyn_ros.view import Viewer
 
