@@ -217,6 +217,26 @@ def is_answering(viewer):
     return viewer._thread.is_alive()
 
 
+def test_what_a_visitor_sends_stays_until_it_is_taken(viewer, monkeypatch):
+    """Sliders follow the robot ten times a second; the thread that takes what was sent may come later."""
+    panel = viewer.panels.pose
+    slid, slider = panel._slid, panel.sliders[0]
+
+    def late(event, index):
+        if event.client is not None:
+            time.sleep(0.6)
+        slid(event, index)
+
+    viewer.pose(np.array([0.7, 0.0]))
+    with visit(viewer) as wire:
+        until(lambda: abs(slider.value - 0.7) < slider.step)
+        time.sleep(0.5)  # the sliders are left alone for a while after a visitor
+        monkeypatch.setattr(panel, "_slid", late)
+        wire.send(update(slider, 0.5))
+        until(lambda: viewer.q[0] != 0.7, 5.0)
+    assert viewer.q[0] == 0.5
+
+
 def is_closed(wire, code=None):
     from websockets.exceptions import ConnectionClosed
 

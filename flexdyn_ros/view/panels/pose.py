@@ -29,6 +29,8 @@ class PoseTab:
         self._viewer = viewer
         self.sliders: dict[int, Any] = {}
         self._sliding, self._moved = threading.Lock(), 0.0
+        #: values of sliders that the robot has, or had; others are what a visitor has just sent
+        self._taken: dict[int, float] = {}
         gui.add_button("Neutral pose").on_click(lambda _: self.take(viewer.robot.neutral()))
         gui.add_button("Cycle coordinates").on_click(lambda _: viewer.tour())
         if viewer.bends:
@@ -56,10 +58,11 @@ class PoseTab:
             hint=f"{c.kind}, from the neutral position",
         )
         slider.on_update(lambda event: self._slid(event, c.v_index))
-        self.sliders[c.v_index] = slider
+        self.sliders[c.v_index], self._taken[c.v_index] = slider, slider.value
 
     def _slid(self, event: Any, index: int) -> None:
         if event.client is None:  # moved by us
+            self._taken[index] = self.sliders[index].value
             return
         # leave the sliders to the hand that moves them
         self._moved = time.monotonic() + 0.3
@@ -67,7 +70,7 @@ class PoseTab:
         # events come on several threads: the last to show a pose must be one that read the last value
         with self._sliding:
             x = viewer.reach.values(viewer.mode.q if viewer.source == "mode" else viewer.q)
-            x[index] = number(slider, slider.min, slider.max)
+            x[index] = self._taken[index] = number(slider, slider.min, slider.max)
             q = viewer.reach.configuration(x, index)
             if q is not None:
                 viewer.pose(q)
@@ -78,15 +81,17 @@ class PoseTab:
         self._viewer.pose(q)
 
     def follow(self, q: np.ndarray) -> None:
-        """Move the sliders to q (nq,), not at every frame."""
-        if time.monotonic() - self._moved > 1.0 / SLIDER_RATE:
+        """Move the sliders to q (nq,), not at every frame, nor before what a visitor sent is taken."""
+        waits = any(slider.value != self._taken[index] for index, slider in self.sliders.items())
+        if not waits and time.monotonic() - self._moved > 1.0 / SLIDER_RATE:
             self._moved = time.monotonic()
             self._set(q)
 
     def _set(self, q: np.ndarray) -> None:
         """Put the sliders at q (nq,), where they are elsewhere."""
         for index, value in enumerate(self._viewer.reach.values(q).tolist()):
-            put(self.sliders[index], value)
+            if put(self.sliders[index], value):
+                self._taken[index] = self.sliders[index].value
 
     def _sag(self) -> None:
         """The shape that gravity gives the robot while its joints are held."""
