@@ -95,19 +95,15 @@ LONGEST = (
     "test/test_ownership.py",
 )
 
-#: what waits for half of its time: for nodes, for pages in a browser
-WAITING = ("test/nodes/", "test/view/")
-
 
 class SerialLast(LoadFileScheduling):
     """As `--dist loadfile`, but files with a test marked `realtime` are kept back until all others are done.
 
     One process then runs them, while the others have ended. The files LONGEST go first, so that no process is
-    left alone with one; then those with the most tests. One process in three has files that wait, as long as
-    there are some, the others have those that compute: so cores are neither idle first nor crowded later.
+    left alone with one; then those with the most tests.
     """
 
-    longest, waiting = LONGEST, WAITING
+    longest = LONGEST
 
     def __init__(self, config, log=None) -> None:
         super().__init__(config, log)
@@ -154,17 +150,7 @@ class SerialLast(LoadFileScheduling):
         if self._only_kept_are_left():
             self._wind_down()
         elif self.workqueue:
-            self._put_first(node)
             super()._assign_work_unit(node)
-
-    def _put_first(self, node) -> None:
-        """Put the file first that is to be next for a process: one that waits, or one that computes."""
-        latest = (next(reversed(work), "") for other, work in self.assigned_work.items() if other is not node)
-        waits = sum(scope.startswith(self.waiting) for scope in latest) < (len(self.nodes) + 2) // 3
-        for scope in self.workqueue:
-            if scope.startswith(self.waiting) == waits and not self._is_kept(scope):
-                self.workqueue.move_to_end(scope, last=False)
-                return
 
     def _reschedule(self, node) -> None:
         super()._reschedule(node)

@@ -13,13 +13,12 @@ TEST = Path(__file__).parents[1]
 pytest.importorskip("xdist")
 
 from sampled import few  # noqa: E402
-from serial_last import LONGEST, WAITING  # noqa: E402
+from serial_last import LONGEST  # noqa: E402
 
 CONFTEST = """
 def pytest_xdist_make_scheduler(config, log):
     from serial_last import SerialLast
     SerialLast.longest = ("test_none.py", "test_ordinary_3.py", "test_ordinary_1.py")
-    SerialLast.waiting = ("test_ordinary_5", "test_ordinary_6", "test_ordinary_7")
     return SerialLast(config, log)
 """
 #: writes when it began and when it ended
@@ -100,22 +99,6 @@ def test_files_that_are_named_go_first_in_their_order(tmp_path):
     assert max(begins[3], begins[1]) < min(begins[0], begins[2])
 
 
-def test_one_of_three_processes_has_the_files_that_wait_while_others_are_left(tmp_path):
-    spans = {}
-    for begin, end, file in times(tmp_path, (4,) * 8, (), processes=3)["ordinary"]:
-        first, last = spans.get(file, (begin, end))
-        spans[file] = min(first, begin), max(last, end)
-    wait, compute = (
-        [span for file, span in sorted(spans.items()) if (file > 4) is own] for own in (True, False)
-    )
-    # each of the two others knows of one file more when the last is given out
-    latest = sorted(begin for begin, _ in compute)[-3]
-    for i, (begin, end) in enumerate(wait):
-        assert not any(begin < until and since < min(end, latest) for since, until in wait[:i])
-    # and it has one from the start
-    assert min(begin for begin, _ in wait) < min(end for _, end in compute)
-
-
 CRASHING = """
 import os, pytest
 {mark}
@@ -144,7 +127,6 @@ def test_a_test_that_ends_its_process_fails_once_and_all_others_are_run(mark, en
 def test_files_that_go_first_are_there():
     assert len(set(LONGEST)) == len(LONGEST) > 10
     assert [name for name in LONGEST if not (TEST.parent / name).is_file()] == []
-    assert [name for name in WAITING if not (TEST.parent / name).exists()] == []
 
 
 def shared_by_tests():
