@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +24,20 @@ ROUNDS, SETTLED = 6, 0.01
 #: a deviation of noise is at least this share of what was measured: residuals below it are rounding
 ROUNDING = 1e-11
 #: evaluations of a fit, least relative change of the sum of squares and of the unknowns
-MOST_EVALUATIONS, LEAST_FALL, LEAST_STEP = 100, 1e-9, 1e-12
+MOST_EVALUATIONS, LEAST_FALL, LEAST_STEP = 100, 1e-9, 1e-9
+#: unknowns whose predictions are kept: those of the best so far, and of tries after it
+KEPT = 8
 #: factors by which further starts differ from the first, at most
 SPREAD = 3.0
 #: residual, in deviations, of a simulation that fails
 FAILED = 1e6
+
+
+class Answers(NamedTuple):
+    """Values (n, k) of every experiment, None where a simulation fails; residuals of every modal table."""
+
+    outputs: list[np.ndarray | None]
+    modal: list[np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,22 +74,32 @@ class Problem:
     def values(self, x: np.ndarray) -> np.ndarray:
         return x[: self.count] * self.adjustable.scale
 
-    def predict(self, x: np.ndarray, only: int | None = None) -> list[np.ndarray | None]:
-        """Predictions of every experiment, or of one."""
+    def predict(self, x: np.ndarray) -> Answers:
+        """What the robot of unknowns x answers; FlexdynError where there is none."""
+        return self._kept(tuple(x.tolist()))
+
+    @cached_property
+    def _kept(self) -> Callable[[tuple[float, ...]], Answers]:
+        """Answers by unknowns: slopes, deviations and the next round ask for those of a try again."""
+        return lru_cache(KEPT)(lambda x: self._answers(np.array(x)))
+
+    def _answers(self, x: np.ndarray) -> Answers:
         values = self.values(x)
         robot, sensors = self.adjustable.robot_with(values), self.adjustable.sensors_with(values)
-        pairs = list(zip(self.experiments, self.starts_of(x), strict=True))
-        return [e.predict(robot, s, sensors) for e, s in (pairs if only is None else [pairs[only]])]
+        pairs = zip(self.experiments, self.starts_of(x), strict=True)
+        outputs = [e.predict(robot, start, sensors) for e, start in pairs]
+        return Answers(outputs, [table.residuals(robot) for table in self.tables])
 
     def rows(self, x: np.ndarray, sigma: np.ndarray) -> np.ndarray:
         """All residuals: of outputs over their deviations, of modes, of priors."""
+        return self._rows(x, sigma, self.predict)
+
+    def _rows(self, x: np.ndarray, sigma: np.ndarray, predict: Callable[[np.ndarray], Answers]) -> np.ndarray:
         try:
-            predictions = self.predict(x)
-            robot = self.adjustable.robot_with(self.values(x)) if self.tables else None
-            modal = [table.residuals(robot) for table in self.tables if robot is not None]
+            outputs, modal = predict(x)
         except FlexdynError:
             return self._failed()
-        found = [self._of(e, y, sigma) for e, y in zip(self.experiments, predictions, strict=True)]
+        found = [self._of(e, y, sigma) for e, y in zip(self.experiments, outputs, strict=True)]
         index = self.priors[:, 0].astype(int)
         held = (self.values(x)[index] - self.priors[:, 1]) / self.priors[:, 2]
         return np.concatenate([*found, *modal, held])
@@ -96,30 +117,39 @@ class Problem:
 
     def slopes(self, x: np.ndarray, sigma: np.ndarray) -> np.ndarray:
         """Jacobian of `rows` by differences; the start of an experiment acts on its own rows only."""
+        J = self._newest_slopes(tuple(x.tolist()))
+        deviations = np.ones(len(J))
+        there = [np.broadcast_to(sigma, e.measured.shape)[np.isfinite(e.measured)] for e in self.experiments]
+        if there:
+            deviations[: sum(map(len, there))] = np.concatenate(there)
+        return J / deviations[:, None]
+
+    @cached_property
+    def _newest_slopes(self) -> Callable[[tuple[float, ...]], np.ndarray]:
+        """Those of deviations of 1: the next round, and the covariance, ask for them again."""
+        return lru_cache(1)(lambda x: self._slopes(np.array(x)))
+
+    def _slopes(self, x: np.ndarray) -> np.ndarray:
+        sigma = np.ones(self.experiments[0].measured.shape[1]) if self.experiments else np.ones(0)
         r = self.rows(x, sigma)
         _, upper = self.limits()
         J = np.zeros((r.size, x.size))
         for k in range(self.count):
-            J[:, k] = self._difference(x, k, upper, r, sigma)
+            step = STEP if x[k] + STEP <= upper[k] else -STEP
+            moved = x.copy()
+            moved[k] += step
+            J[:, k] = (self._rows(moved, sigma, self._answers) - r) / step
+        values = self.values(x)
+        robot, sensors = self.adjustable.robot_with(values), self.adjustable.sensors_with(values)
         row, column = 0, self.count
-        for i, experiment in enumerate(self.experiments):
+        for experiment, first in zip(self.experiments, self.starts_of(x), strict=True):
             size = int(np.isfinite(experiment.measured).sum())
-            for _ in experiment.known:
-                moved = x.copy()
-                moved[column] += STEP
-                y = self._of(experiment, self.predict(moved, i)[0], sigma)
+            for moved in first + STEP * np.eye(first.size):
+                y = self._of(experiment, experiment.predict(robot, moved, sensors), sigma)
                 J[row : row + size, column] = (y - r[row : row + size]) / STEP
                 column += 1
             row += size
         return J
-
-    def _difference(
-        self, x: np.ndarray, k: int, upper: np.ndarray, r: np.ndarray, sigma: np.ndarray
-    ) -> np.ndarray:
-        step = STEP if x[k] + STEP <= upper[k] else -STEP
-        moved = x.copy()
-        moved[k] += step
-        return (self.rows(moved, sigma) - r) / step
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +257,7 @@ def fitted(
     x = np.clip(x, lower, upper)
     sigma, told, floor = _first_deviations(problem, noise)
     for n in range(ROUNDS if x.size else 0):
-        search = _Search(problem, f"{title}, round {n + 1}", progress)
+        search, before = _Search(problem, f"{title}, round {n + 1}", progress), x
         try:
             x = least_squares(
                 search.rows, x, jac=search.slopes, bounds=(lower, upper), args=(sigma,), x_scale="jac",
@@ -237,9 +267,11 @@ def fitted(
             x = x if search.x is None else search.x
             return Found(x, float(0.5 * np.sum(problem.rows(x, sigma) ** 2)), sigma, stopped=True)
         seen = np.where(told, sigma, np.maximum(_deviations(problem, x, sigma), floor))
+        # without noise deviations are rounding, which differs in every round, while the numbers stay
+        stays = n > 0 and np.all(np.abs(x - before) <= LEAST_STEP * np.maximum(np.abs(x), 1.0))
         settled = np.all(np.abs(seen - sigma) <= SETTLED * seen)
         sigma = seen
-        if settled:
+        if settled or stays:
             break
     return Found(x, float(0.5 * np.sum(problem.rows(x, sigma) ** 2)), sigma)
 
@@ -268,7 +300,7 @@ def _deviations(problem: Problem, x: np.ndarray, sigma: np.ndarray) -> np.ndarra
     """Deviations of the residuals of the channels (k,)."""
     if not problem.experiments:
         return sigma
-    predictions = problem.predict(x)
+    predictions = problem.predict(x).outputs
     if any(values is None for values in predictions):
         return sigma
     off = np.vstack([e.measured - y for e, y in zip(problem.experiments, predictions, strict=True)])
@@ -283,7 +315,7 @@ def samples_of(problem: Problem, x: np.ndarray) -> Samples:
         return Samples((), (), (), (), np.zeros(0), nothing, nothing)
     first = problem.experiments[0]
     predictions = [np.full(e.measured.shape, np.nan) if y is None else y
-                   for e, y in zip(problem.experiments, problem.predict(x), strict=True)]  # fmt: skip
+                   for e, y in zip(problem.experiments, problem.predict(x).outputs, strict=True)]  # fmt: skip
     ends = np.cumsum([0, *(len(e.measured) for e in problem.experiments)]).tolist()
     return Samples(
         names=tuple(e.measurement.name for e in problem.experiments),
