@@ -219,6 +219,8 @@ class _Cones:
 
         settings = self._solver.DefaultSettings()
         settings.verbose = False
+        # threads of so small programmes wait for each other, busily, for as long as the solver takes
+        settings.max_threads = 1
         cones, c, C = zip(*self._rows, strict=True)
         nothing = csc_matrix((goal.size, goal.size))
         matrix = csc_matrix(-np.vstack(C))
