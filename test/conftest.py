@@ -116,21 +116,21 @@ def pytest_collection_modifyitems(items):
             item.add_marker(skip)
 
 
-def compile_without_optimization(tmp_path_factory):
-    """The package compiles without optimization, in a third of the time: for tests of what C computes.
+#: the compiler that whoever runs the tests chose
+CHOSEN = os.environ.get("CC")
 
-    What optimized code computes is asked by test/export/test_fmu.py, test_native.py and test_c_code.py.
-    """
+
+def compiling_by(tmp_path_factory, names, flags=""):
+    """The package compiles by the first of these compilers, whose results are kept, or by the chosen one."""
     from flexdyn_ros.export.native.library import find_compiler
 
-    # clang takes half the time of gcc for long functions
-    compiler = next((name for name in ("clang", "cc", "gcc") if shutil.which(name)), None)
-    if compiler is None or os.environ.get("CC"):
+    compiler = next((name for name in names if shutil.which(name)), None)
+    if compiler is None or CHOSEN:
         yield
         return
     script = tmp_path_factory.mktemp("compiler") / "cc"
     kept = Path(__file__).with_name("kept_compiler.py")
-    script.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{kept}' {compiler} \"$@\" -O0\n")
+    script.write_text(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{kept}' {compiler} \"$@\" {flags}\n")
     script.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CC", str(script))
@@ -139,8 +139,23 @@ def compile_without_optimization(tmp_path_factory):
     find_compiler.cache_clear()
 
 
+def compile_without_optimization(tmp_path_factory):
+    """The package compiles without optimization, in a third of the time: for tests of what C computes.
+
+    What optimized code computes is asked by test/export/test_fmu.py, test_native.py and test_c_code.py.
+    """
+    # clang takes half the time of gcc for long functions
+    yield from compiling_by(tmp_path_factory, ("clang", "cc", "gcc"), "-O0")
+
+
 quick_compiler = pytest.fixture(scope="module", name="quick_compiler")(compile_without_optimization)
 quick_compiler_here = pytest.fixture(name="quick_compiler_here")(compile_without_optimization)
+
+
+@pytest.fixture
+def own_compiler(tmp_path_factory):
+    """The package compiles as it does, by the compiler that it finds."""
+    yield from compiling_by(tmp_path_factory, ("cc", "gcc", "clang"))
 
 
 @pytest.hookimpl(optionalhook=True)

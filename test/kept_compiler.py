@@ -18,6 +18,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "build" / "compiled_c"
 #: what compilers read of the environment
 VARIABLES = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH")
+#: a compiler told so makes nothing: it says what is wrong
+JUDGED = "-fsyntax-only"
 #: of files that others may include
 ENDINGS = {".c", ".cpp", ".h", ".hpp", ".inc"}
 #: s after which a result that nobody asked for goes
@@ -28,14 +30,14 @@ def key_of(command, cwd):
     """What decides about the result, as a hash; None if that is not known of a command."""
     compiler = shutil.which(command[0])
     words = list(map(str, command[1:]))
-    if compiler is None or "-o" not in words[:-1]:
+    if compiler is None or ("-o" not in words[:-1] and JUDGED not in words):
         return None
     binary = os.stat(compiler)
     told = [os.path.realpath(compiler), str(binary.st_size), str(binary.st_mtime_ns)]
     told += [os.environ.get(name, "") for name in VARIABLES]
     if "-march=native" in words:
         told.append(processor())
-    folders, output = set(), words[words.index("-o") + 1]
+    folders, output = set(), "" if JUDGED in words else words[words.index("-o") + 1]
     for word in words:
         path = cwd / word.removeprefix("-I")
         if word.startswith("-I"):
@@ -69,9 +71,10 @@ def run(command, cwd=".", *, check=False):
     command = [str(word) for word in command]
     try:
         key = key_of(command, cwd)
-        made = cwd / command[command.index("-o") + 1] if key else None
+        made = cwd / command[command.index("-o") + 1] if key and JUDGED not in command else None
         if key and (FOLDER / key).is_file():
-            shutil.copy(FOLDER / key, made)
+            if made:
+                shutil.copy(FOLDER / key, made)
             os.utime(FOLDER / key)
             return 0
     except OSError:
@@ -87,11 +90,14 @@ def run(command, cwd=".", *, check=False):
 
 
 def keep(made, key):
-    """Keep a result, whole or not at all."""
+    """Keep a result, whole or not at all; an empty one where the compiler made none, and said nothing."""
     part = FOLDER / f"{key}.{os.getpid()}"
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)
-        shutil.copy(made, part)
+        if made:
+            shutil.copy(made, part)
+        else:
+            part.touch()
         part.replace(FOLDER / key)
     except OSError:
         with contextlib.suppress(OSError):

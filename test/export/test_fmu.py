@@ -51,6 +51,8 @@ def start(robot):
 def test_co_simulation_is_the_fixed_step_of_simulate(name, fmi, request, tmp_path):
     if (name, fmi) not in OPTIMIZED:
         request.getfixturevalue("quick_compiler_here")
+    else:
+        request.getfixturevalue("own_compiler")
     robot = flexdyn_ros.load(name)
     q0, v0, tau = start(robot)
     path = export.fmu(robot, tmp_path / f"{name}.fmu", fmi=fmi, q0=q0, v0=v0)
@@ -91,6 +93,7 @@ def test_model_exchange_is_the_motion(name, fmi, tmp_path):
     assert np.abs(found - expected.q).max() <= 1e-5 * np.ptp(expected.q, axis=0).max()
 
 
+@pytest.mark.usefixtures("own_compiler")
 def test_communication_steps_may_vary_and_states_be_set_back(tmp_path):
     robot = flexdyn_ros.load("two_link")
     path = export.fmu(robot, tmp_path / "arm.fmu", q0=np.array([0.3, -0.2]))
@@ -145,6 +148,7 @@ def test_parameters_and_outputs(tmp_path):
     assert abs(speeds[0]) > 1.5 * abs(speeds[1])
 
 
+@pytest.mark.usefixtures("own_compiler")
 def test_a_controller_moves_the_arm_through_its_fmu(tmp_path):
     """Positions and efforts are exchanged every millisecond, as `simulate` does with a law in Python."""
     robot = flexdyn_ros.load("two_link")

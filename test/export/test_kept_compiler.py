@@ -14,6 +14,7 @@ out=; last=
 for word in "$@"; do [ "$last" = -o ] && out=$word; last=$word; done
 grep -q fail one.c && exit 3
 grep -q warn one.c && echo 'a warning' >&2
+[ -n "$out" ] || exit 0
 cat one.c include/one.h >"$out"; echo "$@" >>"$out"
 """
 
@@ -37,9 +38,10 @@ def work(tmp_path, monkeypatch):
         (here / "made").unlink(missing_ok=True)
         command = [str(compiler), *words, "-Iinclude", "one.c", "-o", "made"]
         code = kept_compiler.run(command, here)
-        return code, len(calls.read_text().splitlines())
+        return code, run.calls()
 
     run.folder, run.compiler = here, compiler
+    run.calls = lambda: len(calls.read_text().splitlines())
     return run
 
 
@@ -48,6 +50,22 @@ def test_the_same_files_are_compiled_once(work):
     made = (work.folder / "made").read_bytes()
     assert work("-O1") == (0, 1)
     assert (work.folder / "made").read_bytes() == made
+
+
+def test_a_source_that_was_judged_is_not_judged_again(work, capfd):
+    def judged(text):
+        (work.folder / "one.c").write_text(text)
+        command = [work.compiler, kept_compiler.JUDGED, "-Iinclude", "one.c"]
+        code = kept_compiler.run(command, work.folder)
+        return code, capfd.readouterr().err
+
+    before = set(work.folder.iterdir())
+    assert judged("int one;") == judged("int one;") == (0, "")
+    assert work.calls() == 1
+    assert judged("int fail;") == judged("int fail;") == (3, "")
+    assert judged("int warn;")[1] == judged("int warn;")[1] == "a warning\n"
+    assert work.calls() == 5
+    assert set(work.folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("changed", ["words", "source", "header", "compiler", "environment"])

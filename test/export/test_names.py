@@ -43,6 +43,7 @@ def test_a_name_that_is_taken_is_replaced_and_the_example_compiles(name, expecte
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.usefixtures("own_compiler")
 @pytest.mark.parametrize("name", ["model", "robot", "fmi", "int"])
 def test_an_fmu_of_such_a_name_has_all_its_files(name, tmp_path):
     from zipfile import ZipFile

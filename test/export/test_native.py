@@ -40,6 +40,7 @@ int main(void)
 }
 """
 ROBOTS = ("two_link", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t")
+pytestmark = pytest.mark.usefixtures("own_compiler")
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 
 
@@ -232,7 +233,8 @@ def test_a_library_is_compiled_once(cache, monkeypatch):
 
 
 @needs_compiler
-def test_two_processes_may_compile_at_a_time(tmp_path):
+def test_two_processes_may_compile_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.delenv("CC", raising=False)  # both compile, and take nothing that is kept
     program = (
         "import flexdyn_ros, numpy as np\n"
         "import flexdyn_ros.export.native.library as library\n"

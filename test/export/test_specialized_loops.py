@@ -13,7 +13,9 @@ import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
 
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+pytestmark = [
+    pytest.mark.skipif(not COMPILERS, reason="no C compiler"), pytest.mark.usefixtures("own_compiler")
+]  # fmt: skip
 
 
 @pytest.fixture
