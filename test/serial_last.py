@@ -20,7 +20,6 @@ LONGEST = (
     "test/nodes/test_processes.py",
     "test/export/test_c_code.py",
     "test/test_examples.py",
-    "test/test_demo_canadarm2.py",
     "test/architecture/test_pages.py",
     "test/identification/test_closed_mechanisms.py",
     "test/view/test_browser_links.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-pytestmark = [pytest.mark.ros, pytest.mark.realtime]
+pytestmark = pytest.mark.ros
 
 
 def run(name, *arguments, timeout=550):

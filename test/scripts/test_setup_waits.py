@@ -10,8 +10,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from fake_repository import FakeRepository, at_the_gate
 
-pytestmark = pytest.mark.realtime
-
 
 @pytest.fixture
 def repository(tmp_path):
