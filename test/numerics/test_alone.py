@@ -44,6 +44,7 @@ def compile_alone(name: str, cache: Path) -> None:
     assert list((cache / "flexdyn_ros").glob(f"{module}-*/{file}"))
 
 
+@pytest.mark.cold
 def test_a_road_under_wheels_compiles_before_anything_else(tmp_path):
     (name,) = names_of(["wheeled.kernels.entries.wheels_many"])
     compile_alone(name, tmp_path)
