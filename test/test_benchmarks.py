@@ -20,6 +20,12 @@ SOURCES = {name: (FOLDER / name).read_text() for name in PROGRAMS}
 PEERS = ("pinocchio", "mujoco", "exudyn", "soromox", "jax")
 #: starts six nodes, which takes a busy machine a minute
 MANY_NODES = {"bench_hour.py"}
+#: a second of the processor or more: run by continuous integration, in no run of the tests by hand
+SECONDS = {
+    "bench_continuum.py", "bench_hardware.py", "bench_hydraulic_exchange.py", "bench_loops.py",
+    "bench_markers.py", "bench_realtime.py", "bench_service.py", "bench_simulation.py", "bench_studies.py",
+    "bench_viewer.py",
+}  # fmt: skip
 #: of those that have peers, what takes some seconds
 LONGER = {"bench_loops.py", "bench_mobile.py", "bench_flexible.py", "bench_continuum.py"}
 
@@ -71,7 +77,12 @@ def said_to_be_missing(done):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(n, marks=[pytest.mark.ros] * needs_ros(n) + [pytest.mark.slow] * (n in MANY_NODES))
+        pytest.param(
+            n,
+            marks=[pytest.mark.ros] * needs_ros(n)
+            + [pytest.mark.slow] * (n in MANY_NODES)
+            + [pytest.mark.benchmark] * (n in SECONDS),
+        )
         for n in PROGRAMS
     ],
 )
@@ -108,6 +119,7 @@ def test_all_programs_take_the_same_option_and_tell_what_they_do():
         assert 'if __name__ == "__main__":' in source, f"{name} is no program"
     readme = (FOLDER / "README.md").read_text()
     assert not [name for name in PROGRAMS if f"benchmarks/{name}" not in readme]
+    assert {*PROGRAMS} >= SECONDS | LONGER | MANY_NODES
 
 
 def test_help_is_the_text_at_the_head_of_the_file(run):

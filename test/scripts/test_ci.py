@@ -32,20 +32,22 @@ done
 echo "closing line of $call"
 if [[ -n $FAKE_FAILS && $call == *$FAKE_FAILS* ]]; then exit 1; fi
 """
-#: the environment's Python: compiles kernels, which is noted, or tells its version
+#: the environment's Python: compiles kernels or judges the demo, which is noted, or tells its version
 PYTHON = """#!/bin/sh
-case $* in *warmup*) exec scripts/warmup "$@" ;; esac
+case $* in *warmup* | *test_demo*) exec scripts/warmup "$@" ;; esac
 echo 3.11
 """
 PARTS = {
-    "scripts/demo, from nothing": "demo",
+    "scripts/demo, from nothing": "demo  of",
     "scripts/setup --test": "setup --test",
+    "what the demo showed": "test_demo_canadarm2.py",
     "scripts/lint": "lint",
-    "kernels that set-up leaves out": "warmup",
+    "kernels that set-up leaves out": "compiling.warmup",
     "scripts/test": "-rsfE",
     "kernels that compile alone": "test_alone.py",
     "part of the tests with Python 3.12": "python3.12",
     "part of the tests with Python 3.13": "python3.13",
+    "benchmarks with --quick": "-m benchmark",
 }
 
 
