@@ -12,6 +12,10 @@ robot = flexdyn_ros.load("seven_joint_arm")
 robot.inverse_dynamics(robot.neutral(), [0] * 7, [0] * 7)
 bent = flexdyn_ros.load("canadarm2")
 bent.inverse_dynamics(bent.neutral(), [0] * 23, [0] * 23)
+for name in ("delta", "excavator"):
+    closed = flexdyn_ros.load(name)
+    closed.inverse_dynamics(closed.neutral(), [0] * closed.nv, [0] * closed.nv)
+bent.static_equilibrium()
 flexdyn_ros.control.sampled_growth(bent, bent.neutral(), 1.0, 1.0, 0.01)
 for heavy in ("linalg", "optimize", "special", "integrate"):
     assert "scipy." + heavy not in sys.modules, heavy

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import ConvergenceError
+from flexdyn_ros.robot.analysis.modes import eigenvectors
 from flexdyn_ros.robot.results import Equilibrium
 
 #: residual to aim at, and the largest one accepted, relative to the largest effort that has to be balanced
@@ -117,15 +118,8 @@ class _Problem:
         """
         if not self.free.size:
             return True
-        eigenvalues = _eigenvectors(self.stiffness(q), self.mass(q))[0]
+        eigenvalues = eigenvectors(self.stiffness(q), np.linalg.cholesky(self.mass(q)))[0]
         return bool(eigenvalues[0] >= -1e-12 * np.abs(eigenvalues).max() - 1e-9)
-
-
-def _eigenvectors(K: np.ndarray, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, by rising size, and eigenvectors of unit M-norm of the symmetric part of K."""
-    from scipy.linalg import eigh
-
-    return eigh(0.5 * (K + K.T), M)
 
 
 def _newton_step(problem: _Problem, q: np.ndarray, r: np.ndarray) -> np.ndarray | None:
@@ -148,7 +142,7 @@ def _newton_step(problem: _Problem, q: np.ndarray, r: np.ndarray) -> np.ndarray 
 
 def _downhill_step(problem: _Problem, q: np.ndarray, r: np.ndarray) -> np.ndarray | None:
     """q after a step downhill: -|K|^-1 r in the eigenvectors of (K, M); None where that is no step at all."""
-    eigenvalues, vectors = _eigenvectors(problem.stiffness(q), problem.mass(q))
+    eigenvalues, vectors = eigenvectors(problem.stiffness(q), np.linalg.cholesky(problem.mass(q)))
     size = np.abs(eigenvalues)
     floor = 1e-6 * size.max() + SMALLEST_STEP
     direction = -vectors @ ((vectors.T @ r) / np.maximum(size, floor))

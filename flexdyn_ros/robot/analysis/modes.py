@@ -101,6 +101,14 @@ def modes_of(M: np.ndarray, K: np.ndarray, D: np.ndarray, locked: np.ndarray) ->
     )
 
 
+def eigenvectors(K: np.ndarray, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, by rising size, and eigenvectors of unit M-norm of the symmetric part of K, with M = L L'
+    (Golub and Van Loan 2013, section 8.7.2; SciPy's import takes longer than all of it)."""
+    reduced = np.linalg.solve(L, np.linalg.solve(L, 0.5 * (K + K.T)).T)
+    eigenvalues, vectors = np.linalg.eigh(0.5 * (reduced + reduced.T))
+    return eigenvalues, np.linalg.solve(L.T, vectors)
+
+
 def _undamped(M: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
     """Eigenvalues of (K, M) by rising size (zero where they are zero to rounding, or negative), vectors,
     unstable?"""
@@ -111,10 +119,7 @@ def _undamped(M: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, boo
         raise SingularityError(
             f"the mass matrix is not positive definite, smallest eigenvalue {smallest:.3g}", smallest
         ) from None
-    # with M = L L' (Golub and Van Loan 2013, section 8.7.2); SciPy's import takes longer than all of it
-    reduced = np.linalg.solve(L, np.linalg.solve(L, 0.5 * (K + K.T)).T)
-    eigenvalues, vectors = np.linalg.eigh(0.5 * (reduced + reduced.T))
-    vectors = np.linalg.solve(L.T, vectors)
+    eigenvalues, vectors = eigenvectors(K, L)
     zero = 64.0 * len(M) * np.finfo(float).eps * np.abs(eigenvalues).max() + SMALLEST_EIGENVALUE
     return np.where(eigenvalues > zero, eigenvalues, 0.0), vectors, bool(eigenvalues[0] < -zero)
 

@@ -7,7 +7,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
 
 from flexdyn_ros.errors import FlexdynWarning, SingularityError
 from flexdyn_ros.families.trees.loops.geometry import Geometry
@@ -167,6 +166,8 @@ class Sides:
         own = np.flatnonzero(rows)
         if not own.size or self._columns.size > rank:
             return
+        from scipy.linalg import qr  # takes longer to import than a mechanism to load, and few ask for sides
+
         _, R, order = qr(J[np.ix_(own, self._columns)].T, mode="economic", pivoting=True)
         size = np.abs(np.diag(R))
         found = int((size > _RANK * size.max(initial=1e-300)).sum())
