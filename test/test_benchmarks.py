@@ -20,7 +20,7 @@ SOURCES = {name: (FOLDER / name).read_text() for name in PROGRAMS}
 PEERS = ("pinocchio", "mujoco", "exudyn", "soromox", "jax")
 #: starts six nodes, which takes a busy machine a minute
 MANY_NODES = {"bench_hour.py"}
-#: a second of the processor or more: run by continuous integration, in no run of the tests by hand
+#: a second of the processor or more: run by continuous integration, by hand with `-m benchmark` or --slow
 SECONDS = {
     "bench_continuum.py", "bench_hardware.py", "bench_hydraulic_exchange.py", "bench_loops.py",
     "bench_markers.py", "bench_realtime.py", "bench_service.py", "bench_simulation.py", "bench_studies.py",
