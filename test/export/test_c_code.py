@@ -36,8 +36,10 @@ pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 @pytest.mark.parametrize("name", ["flexible_two_link", "stewart_1t", "soft_arm", "mobile_arm"])
 def test_the_example_prints_pythons_numbers(name, compiler, tmp_path):
     robot = flexdyn_ros.load(name)
-    files = export.c(robot, tmp_path, ALL, frames=robot.frame_names[:3])
+    frames = robot.frame_names[:3]
+    files = export.c(robot, tmp_path, ALL, frames=frames)
     assert [file.name for file in files] == [f"{name}.h", f"{name}.c", "README.md", "main.c"]
+    assert re.findall(r"define \w+_FRAMES (\d+)", files[0].read_text()) == [str(len(frames))]
     # the one optimized, the other not
     done = run_example(tmp_path, "-O1" if compiler == "gcc" else "-O0", compiler=compiler)
     assert done.returncode == 0, done.stdout
