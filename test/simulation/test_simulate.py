@@ -68,6 +68,13 @@ def test_direction_and_terminal_are_obeyed(method):
     assert np.diff(end.t).min() > 0.0
 
 
+@pytest.mark.parametrize("speed", [-1.0, 1.0])
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_a_value_that_starts_at_zero_has_not_passed_it(method, speed):
+    run = flexdyn_ros.simulate(wheel(), 0.01, q0=[0.3], v0=[speed], events=crossing, method=method)
+    assert not run.events
+
+
 @pytest.mark.parametrize("method", ["rk4", "dop853", "lsoda"])
 def test_a_run_ends_at_its_terminal_event_and_not_at_those_before(method):
     def passes(t, q, v):
