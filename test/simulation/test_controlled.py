@@ -205,6 +205,16 @@ def test_the_coefficients_fulfil_what_defines_them():
         assert dop853.ERROR_5 @ dop853.C[:13] ** k == pytest.approx(0.0, abs=1e-12)
 
 
+def test_extrapolation_takes_away_a_power_of_the_step_with_every_row():
+    """Results of j + 1 small steps that differ from the limit by a polynomial in 1 / (j + 1) of degree 3."""
+    work, limit = np.empty((4, 2)), np.array([3.0, -0.7])
+    errors = np.random.default_rng(0).standard_normal((3, 2))
+    for j in range(4):
+        work[j] = limit + sum(errors[k] / (j + 1.0) ** (k + 1) for k in range(3))
+        steppers_extrapolated.extrapolate(j, work, 2)
+    assert work[0] == pytest.approx(limit, abs=1e-12)
+
+
 @pytest.mark.parametrize("size", [1e-3, 0.09, 0.11, 1.0, 2.5])
 def test_rates_of_a_turn_are_those_of_its_exponential(size):
     """R(theta + h theta') = exp(h [w]) R(theta) to the first order in h."""
