@@ -17,6 +17,7 @@ from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.robot.coordinates import MODAL
 from flexdyn_ros.view import ShownRobot, aim
 from flexdyn_ros.view.around.stage import PRESETS, room_of
+from flexdyn_ros.view.around.surroundings import DARK, LIGHT
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
 from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified, rest_of
@@ -280,6 +281,14 @@ def test_a_mode_moves_the_robot_by_a_share_of_its_size(arm, shown):
     # to first order in the amplitude, 6 % of 16 m
     assert np.max(np.linalg.norm(far, axis=1)) == pytest.approx(AMPLITUDE * shown.size, rel=0.05)
     np.testing.assert_array_equal(motion.at(0, 0.0, 1.0), arm.neutral())
+    # the phase goes once around in a period of the mode
+    phases = 0.7 + 1e-4 * np.array([-0.5, 0.5])
+    before, after = (motion.at(0, phase, 1.0) for phase in phases)
+    seconds = np.ptp(phases) / (2.0 * np.pi * motion.modes.frequency[0])
+    rate = motion.rate(0, 0.7, 1.0)
+    assert arm.difference(before, after) / seconds == pytest.approx(
+        rate, rel=1e-6, abs=1e-6 * np.abs(rate).max()
+    )
 
 
 def test_a_trajectory_is_played_paused_and_begun_anew():
@@ -404,6 +413,11 @@ def test_ground_and_sky_are_bands_without_gaps(viewer):
         assert band.is_winding_consistent
         # no face crosses the band
         assert band.area_faces == pytest.approx(np.tile(band.area_faces[:2], len(band.faces) // 2), rel=1e-3)
+
+
+def test_the_sky_is_lighter_than_the_ground_where_they_meet():
+    for palette in (LIGHT, DARK):
+        assert min(palette.low) > max(palette.far)
 
 
 def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
