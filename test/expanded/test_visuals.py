@@ -58,6 +58,20 @@ def test_bars_reach_from_joint_to_joint():
     assert min(np.linalg.norm(end - joints["elbow"].xyz) for end in ends) < 1e-6
 
 
+@pytest.mark.parametrize("end", [(0.3, 0.4, 1.2), (-0.3, 0.4, -1.2), (0.4, -0.3, 0.0), (0.0, 0.0, -1.0)])
+def test_a_bar_reaches_to_a_joint_in_any_direction(end):
+    xyz = " ".join(map(str, end))
+    text = f"""<robot name="r"><link name="base"/><link name="bar"/><link name="hand"/>
+      <joint name="a" type="continuous"><parent link="base"/><child link="bar"/></joint>
+      <joint name="b" type="continuous"><parent link="bar"/><child link="hand"/><origin xyz="{xyz}"/></joint>
+      </robot>"""
+    rows = visuals(flexdyn_ros.load(text))
+    # beside the hub about the joint
+    ((_, _, sizes, T, _),) = (row for row in rows if row[0] == "bar" and row[3][:3, 3].any())
+    half = 0.5 * float(sizes["length"]) * T[:3, 2]
+    np.testing.assert_allclose([T[:3, 3] - half, T[:3, 3] + half], [np.zeros(3), end], atol=1e-6)
+
+
 def test_what_is_drawn_here_is_grey():
     """Programs such as rviz draw visuals without a material in red."""
     root = ElementTree.fromstring(flexdyn_ros.expand(without_visuals("stewart_1t")).urdf)
