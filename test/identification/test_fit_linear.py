@@ -10,6 +10,7 @@ from robot.test_parameters import TOOLED
 
 from flexdyn_ros import continuous, errors, load, simulate
 from flexdyn_ros.identification import Measurement, cross_validation, fit_linear, predicted_efforts
+from flexdyn_ros.identification.fitted import correlated_pairs
 
 pytest.importorskip("pandas")
 
@@ -196,6 +197,12 @@ def test_what_data_cannot_tell_apart_is_said():
     tau = start.inverse_dynamics(q, v, a) + 1e-3 * np.random.default_rng(0).standard_normal(q.shape)
     found = fitted(start, Measurement.of_motion(start, t, q, v, a, tau))
     assert any("cannot tell" in text for text in found.warnings) == bool(found.correlated)
+    deviations = np.array([1e-3, 5.0, 0.0, 1e3])
+    alike = np.eye(4)
+    alike[0, 1] = alike[1, 0] = -0.9991
+    alike[0, 3] = alike[3, 0] = 0.3
+    (text,) = correlated_pairs(alike * np.outer(deviations, deviations), "abcd")
+    assert text == "these data cannot tell a from b: correlation -0.9991"
     still = np.zeros((len(t), 1))
     q, v, a = (np.hstack([x[:, :1], still]) for x in (q, v, a))
     one = Measurement.of_motion(start, t, q, v, a, start.inverse_dynamics(q, v, a))
