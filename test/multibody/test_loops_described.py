@@ -130,6 +130,22 @@ def test_check_tells_rows_rank_and_mobility():
     assert any("mobility 1" in text and "0 actuators; intended?" in text for text in report.notes)
 
 
+def test_rank_does_not_depend_on_the_size_of_what_a_loop_holds():
+    parts, loops = [], ""
+    for name, length in (("long", 1.0), ("short", 1e-5)):
+        parts += [
+            machines.rod(name, length, 1.0, axial=1e-12),
+            machines.joint(f"{name}_hinge", "ground", name),
+        ]
+        loops += (
+            f'<loop name="{name}_rope" type="distance" base="world" base_xyz="{length} 0 1" end="{name}" '
+            f'end_xyz="{length} 0 0" length="1"/>'
+        )
+    r = flexdyn_ros.load(machines.robot("held", *parts, flexdyn=loops))
+    assert r.mobility == 0
+    assert [loop.redundant for loop in r.loops] == [0, 0]
+
+
 def test_a_changed_robot_is_assembled_again_and_keeps_its_loops():
     r = four_bar()
     heavy = r.with_payload("rocker", 2.0, com=(0.3, 0.0, 0.0))
