@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pendulums import wheel
 
 import flexdyn_ros
 from flexdyn_ros.control import (
@@ -208,6 +209,11 @@ def test_shapes_beyond_strokes_or_forces_are_refused_with_actuator_number_and_ra
     weak = (np.full(9, -1.0), np.full(9, 1.0))
     with pytest.raises(StateError, match=r"section_\d/actuator_\d would need .* N .* -1 to 1"):
         check_shapes(soft, times, np.stack((bent, bent)), weak)
+
+
+def test_a_shape_at_both_ends_of_a_range_of_one_number_is_within_it():
+    locked = wheel('<limit lower="0.5" upper="0.5" effort="0" velocity="1"/>', kind="revolute")
+    check_shapes(locked, np.array([1.0]), np.array([[0.5]]), (np.zeros(1), np.zeros(1)))
 
 
 @pytest.mark.parametrize("name", ["stewart_1t", "soft_arm", "soft_arm_3"])
