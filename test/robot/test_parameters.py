@@ -217,6 +217,16 @@ def test_rigidity_acts_on_efforts_and_bending_moments():
     close(moments[1][..., 1], moments[0][..., 1])
 
 
+@pytest.mark.parametrize("rotary", ["consistent", "paper"])
+def test_rigidity_is_no_inertia(rotary):
+    robot = flexdyn_ros.load("canadarm2", options={"formulation.rotary_inertia": rotary})
+    values = {p.name: 3.0 * p.value for p in robot.parameters if p.name.endswith(("/EIy", "/EIz", "/GJ"))}
+    stiff, (q, _, _) = robot.with_parameters(values), motion(robot, 3)
+    assert len(values) == 6
+    close(stiff.mass_matrix(q), robot.mass_matrix(q), 1e-14)
+    assert stiff.mass == pytest.approx(robot.mass, rel=1e-14)
+
+
 def test_a_changed_beam_is_that_of_a_description_with_its_rigidity():
     """The shapes of a uniform cantilever do not depend on its rigidity."""
     modes = 'bending_y="2" bending_z="2" torsion="1"'

@@ -127,7 +127,9 @@ def test_whatever_forward_dynamics_answers_balances_the_efforts():
     assert min(answered, raised, checked) > 20
 
 
-def test_the_joint_that_moves_no_inertia_is_named():
+def test_the_joint_that_moves_no_inertia_is_named(monkeypatch):
+    # looked for up to so many velocities
+    monkeypatch.setattr("flexdyn_ros.robot.analysis.modes.MOST_VELOCITIES", 2)
     links = ('<link name="w"/>', f'<link name="a">{BODY}</link>', '<link name="b"/>')
     joints = (
         TURNING.format(name="turn_a", parent="w", child="a"),
@@ -138,6 +140,10 @@ def test_the_joint_that_moves_no_inertia_is_named():
         robot.forward_dynamics(robot.neutral(), np.zeros(2))
     with pytest.warns(FlexdynWarning, match=r"singular in 2 of 2 .*\(sample 0: .*'turn_b' moves no inertia"):
         robot.forward_dynamics(np.zeros((2, 2)), np.zeros(2))
+    monkeypatch.setattr("flexdyn_ros.robot.analysis.modes.MOST_VELOCITIES", 1)
+    with pytest.raises(SingularityError) as told:
+        robot.forward_dynamics(robot.neutral(), np.zeros(2))
+    assert "turn_b" not in str(told.value)
 
 
 def test_robots_whose_bodies_weigh_something_are_not_checked():
