@@ -50,7 +50,7 @@ def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
 
 def warn_of_changes(before: RigidTree, after: RigidTree) -> None:
     """Warn of other values that no real robot has; to be called by `with_parameters`."""
-    if before.flexible is not None and after.flexible is not None:
+    if after.flexible is not None:
         from flexdyn_ros.families.trees.flexible.parameters import warn_of_gain
 
         warn_of_gain(before, after)
