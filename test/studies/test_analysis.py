@@ -193,6 +193,8 @@ def test_pictures_suit_the_number_of_parameters(computed):
     for _, row in best.iterrows():
         better = (front.table["f"] <= row["f"]) & (front.table["g"] <= row["g"])
         assert (front.table[better][["f", "g"]] == row[["f", "g"]].to_numpy()).all(axis=None)
+    most = computed({**QUADRATIC, "objectives": {"f": "maximize"}}, "most")
+    assert set(most.pareto_front()["f"]) == {most.table["f"].max()}
     three = computed({
         "experiment": "study_experiments:ishigami", "design": {"kind": "random", "samples": 30},
         "parameters": {"a": ANGLE, "b": ANGLE, "c": ANGLE},
