@@ -44,6 +44,13 @@ def test_groups_are_within_each_other():
     assert set(names_of(["rigid.kernels.entries.balance", "demo"])) == groups["demo"]
 
 
+def test_those_that_groups_say_take_longest_go_first():
+    longest = warmup_names._groups().longest
+    long = [warmup_names._fits(name, longest) for name in names_of(["all"])]
+    assert 0 < sum(long) < len(long)
+    assert long == sorted(long, reverse=True)
+
+
 def test_entries_are_made_where_the_warm_up_looks_for_them():
     """Those that are made from a family's kernels too."""
     makers, inside = {"entry", "callback", "functions_of"}, {*packages()}
