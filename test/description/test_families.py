@@ -226,7 +226,12 @@ def test_lumped_mass_is_for_one_section() -> None:
 
 
 def test_rigid_twin_of_a_soft_arm_is_refused() -> None:
-    error = refused(SOFT, "belongs to robots of kind", "flexible", options={"formulation.flexible": False})
+    error = refused(
+        SOFT,
+        "belongs to robots of kind mobile or platform or tree, this",
+        "flexible",
+        options={"formulation.flexible": False},
+    )
     assert error.file == "options"
 
 
@@ -270,7 +275,7 @@ def test_lugre_friction(hexapod: str) -> None:
         ({"platform.hydraulics.friction.static": 1}, "below Coulomb", "static"),
         ({"platform.hydraulics.valve.damping_ratio": None}, "is missing", "damping_ratio"),
         ({"platform.leg.leg_1.anchor": [0, 0, -4]}, "home stroke", "anchor"),
-        ({"formulation.method": "lagrange"}, "belongs to robots of kind", "method"),
+        ({"formulation.method": "lagrange"}, "belongs to robots of kind mobile or tree, this", "method"),
         ({"road.kind": "flat"}, "without wheels", None),
         ({"joints.leg_1_u1": {"rotor": {"inertia": 1}, "joint_elasticity": {"stiffness": 1}}},
          "elastic joint", None),
