@@ -12,7 +12,6 @@ from flexdyn_ros.nodes.dynamics_server.requests import POSE, STATION  # noqa: E4
 from flexdyn_ros.nodes.dynamics_server.services import answering  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.slices import done_at_once  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import poses_from_matrices  # noqa: E402
-from flexdyn_ros.numerics.algebra.placement import quaternion_of, quaternions_of  # noqa: E402
 
 #: services whose responses hold arrays of samples
 BY_NAME = {service.name: service for service in SERVICES}
@@ -109,12 +108,3 @@ def weight(values):
     if len(values) and hasattr(values[0], "links"):
         return STATION * sum(len(link.stations) for entry in values for link in entry.links)
     return len(values)
-
-
-def test_quaternions_of_many_are_those_of_each():
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.standard_normal((500, 3, 3))).Q
-    Q[np.linalg.det(Q) < 0] *= -1.0
-    half_turns = [np.diag(d) for d in ([1.0, -1, -1], [-1.0, 1, -1], [-1.0, -1, 1], [1.0, 1, 1])]
-    matrices = np.concatenate((Q, half_turns))
-    np.testing.assert_allclose(quaternions_of(matrices), [quaternion_of(M) for M in matrices], atol=1e-15)

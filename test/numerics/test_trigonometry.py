@@ -1,9 +1,10 @@
-"""Our sine and cosine against the C library's."""
+"""Our sine and cosine against the C library's, and quaternions against the rotations that they are of."""
 
 import numpy as np
 import pytest
 from numba import njit
 
+from flexdyn_ros.numerics.algebra.placement import quaternion_of, quaternions_of, rotation_of_quaternion
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 
 
@@ -48,3 +49,15 @@ def test_complex_angles_carry_the_derivative():
     s, c = values(x + 1e-40j)
     assert np.max(np.abs(s.imag / 1e-40 - np.cos(x))) < 1e-15
     assert np.max(np.abs(c.imag / 1e-40 + np.sin(x))) < 1e-15
+
+
+def test_quaternions_of_many_are_those_of_each_and_of_its_rotation():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((500, 3, 3))).Q
+    Q[np.linalg.det(Q) < 0] *= -1.0
+    half_turns = [np.diag(d) for d in ([1.0, -1, -1], [-1.0, 1, -1], [-1.0, -1, 1], [1.0, 1, 1])]
+    matrices = np.concatenate((Q, half_turns))
+    found = quaternions_of(matrices)
+    np.testing.assert_allclose(found, [quaternion_of(M) for M in matrices], atol=1e-15)
+    turned = [rotation_of_quaternion(*x) for x in found]
+    np.testing.assert_allclose(turned, matrices, rtol=0, atol=1e-14)
