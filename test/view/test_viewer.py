@@ -241,6 +241,17 @@ def test_a_tour_moves_one_coordinate_after_the_other():
     np.testing.assert_allclose(reach.in_turn(3.5 * np.pi), [0.0, -np.pi / 2], atol=1e-12)
 
 
+def test_the_room_of_a_slide_ends_where_its_tour_turns():
+    robot = flexdyn_ros.load("""<robot name="lift"><link name="base"/><link name="car"><inertial>
+        <mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+        <visual><geometry><box size="0.2 0.2 0.2"/></geometry></visual></link>
+        <joint name="rail" type="prismatic"><parent link="base"/><child link="car"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="2" effort="1" velocity="1"/></joint></robot>""")
+    shown = ShownRobot(robot)
+    beyond = np.subtract(room_of(shown, Reach(robot)), shown.bounds(robot.neutral()))
+    np.testing.assert_allclose(beyond, [[0.0, 0.0, -0.5], [0.0, 0.0, 1.0]], rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("make", [double_pendulum, tumbler, lambda: flexdyn_ros.load("canadarm2")])
 def test_sliders_go_there_and_back(make):
     robot = make()
