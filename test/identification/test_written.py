@@ -250,6 +250,12 @@ def test_tables_name_base_parameters_shortly_and_the_file_in_full(tmp_path):
     report = found.report(tmp_path / "report")
     assert long in (report.parent / "table.csv").read_text()
     assert long not in report.read_text()
+    # every number of the description stands in a row of its own, with whether the data tell it
+    alone = report.read_text().partition("## Numbers of the description")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| (\S+) \| .* \| (alone|in combination|no) \|$", alone, re.MULTILINE))
+    assert set(rows) == set(found.values)
+    assert {name for name, told in rows.items() if told == "alone"} == set(found.base.single)
+    assert {name for name, told in rows.items() if told == "no"} == set(found.base.without_effect)
 
 
 @pytest.mark.parametrize(("option", "held"), [("--held", True), ("--not-held", False)])
