@@ -50,6 +50,13 @@ def test_every_family_moves_as_by_scipy(name, method, by_scipy):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_wheel_that_nothing_brakes_keeps_its_speed(method):
+    run = flexdyn_ros.simulate(wheel(), 0.1, [0.3], [2.0], method=method, sample=0.05)
+    assert run.q[:, 0] == pytest.approx(0.3 + 2.0 * run.t, abs=1e-12)
+    assert run.v[:, 0] == pytest.approx(2.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_smaller_tolerance_makes_a_smaller_error(method, by_scipy):
     robot, q0 = double_pendulum(), [2.0, 1.0]
     exact = by_scipy(robot, 1.0, q0, rtol=1e-13, atol=1e-14)
