@@ -37,11 +37,14 @@ def test_tubes_take_moments_from_loads(arm):
         np.testing.assert_array_equal(state.value, np.linalg.norm(bent, axis=-1))
 
 
-def test_strains_that_are_not_known_are_shown_as_moments(arm):
+def test_strains_that_are_not_known_are_shown_as_moments_beside_the_undeformed_shape(arm):
     """Canadarm2 states rigidities, no sections: as the markers of rviz do."""
     viewer = Viewer(arm, port=8296)
     try:
+        assert not viewer.picture.ghost.visible
         assert viewer.rest()
+        assert viewer.picture.ghost.visible
+        assert viewer.panels.look.ghost.value
         viewer.panels.look.colouring.value = "strain"
         viewer.redraw_now()
         assert labelled(viewer.scale[0]) == "moment, by equilibrium"
