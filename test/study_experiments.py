@@ -59,6 +59,11 @@ def quadratic(robot, x, y):
     return {"f": (x - 0.3) ** 2 + y * y, "g": (x + 0.2) ** 2 + (y - 0.5) ** 2}
 
 
+def settling(robot, x, y, unit):
+    """Time constants, infinite where nothing decays."""
+    return {"f": float("inf") if x <= 0.0 else 0.1 / x * unit, "g": x + y}
+
+
 def mixed(robot, x):
     """Numbers, a text and a list; one number is there at later points only."""
     return {"tip": x, "kind": "a" if x < 0.5 else "b", "late": None if x < 0.5 else 2.0, "list": [x, x]}

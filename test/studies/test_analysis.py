@@ -239,6 +239,22 @@ def test_pictures_say_what_is_hatched(computed):
         read_study({"study": "s", **QUADRATIC, "feasible": {"f": {"label": "no bound"}}})
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-15])
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_pictures_hatch_what_is_not_feasible_beside_infinite_results_in_any_unit(computed, end, unit):
+    parameters = QUADRATIC["parameters"] | {"unit": [unit]}
+    study = {**QUADRATIC, "experiment": "study_experiments:settling", "parameters": parameters}
+    # f is 0.2 and 0.4 where x is 0.5 and 0.25
+    result = computed({**study, "feasible": {"f": {end: 0.3 * unit}}})
+    hatched = result.plot(kind="contour", value="g").axes[0].collections[-1]
+    assert hatched.hatches
+    inside = result.table[["x", "y"]].abs().max(axis=1) < 0.9
+    (path,) = hatched.get_paths()
+    marked = path.contains_points(result.table.loc[inside, ["x", "y"]].to_numpy())
+    assert 0 < marked.sum() < len(marked)
+    np.testing.assert_array_equal(marked, ~result.feasible()[inside])
+
+
 def test_the_report_tells_values_and_bounds_in_words(computed):
     parameters = {"x": {"linspace": [-1, 1, 3]}, "y": {"grid": [0, 0.5]}}
     study = {**QUADRATIC, "parameters": parameters, "feasible": {"f": {"most": 0.5}, "g": {"least": 0.1}}}

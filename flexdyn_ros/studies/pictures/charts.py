@@ -264,9 +264,10 @@ def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> list[Any]:
         values = n.numbers(name)[rows]
         for sign, bound, word in n.bounds(name):
             margin = sign * (values - bound)
-            spread = float(np.nanmax(np.abs(margin))) if np.isfinite(margin).any() else 0.0
+            spread = float(np.max(np.abs(margin), initial=0.0, where=np.isfinite(margin)))
             X, Y, M = _grid(n.numbers(x)[rows], n.numbers(y)[rows], margin / (spread or 1.0), x, y)
-            M = np.where(np.isfinite(M), M, -1.0)
+            # infinite results are beyond all others, on their side of the bound
+            M = np.clip(np.where(np.isnan(M), -1.0, M), -1.0, 1.0)
             worst = M if worst is None else np.minimum(worst, M)
             if min(M.shape) > 1 and M.min() < 0.0 <= M.max():
                 colour, dashes = EDGES[len(edges) % len(EDGES)], DASHES[len(edges) % len(DASHES)]
