@@ -171,7 +171,7 @@ def environment_of(task: str, **options: object) -> Environment:
     return Environment(task)
 
 
-def batch_of(task: str, num_envs: int = 1, **options: object) -> BatchEnvironment:
+def batch_of(task: str, num_envs: int, **options: object) -> BatchEnvironment:
     """What gymnasium.make_vec calls."""
     return BatchEnvironment(task, num_envs)
 
