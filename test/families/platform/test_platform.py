@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.errors import (
@@ -87,6 +88,41 @@ def test_worked_pose_without_spin():
     plain = flexdyn_ros.load("stewart_1t", options={"formulation.leg_spin": "none"})
     tau = plain.inverse_dynamics(WORKED_Q, WORKED_V, WORKED_A, {"platform": worked_wrench()})
     np.testing.assert_allclose(tau, WORKED_TAU["none"], atol=6e-6)
+
+
+def test_poses_of_the_worked_lengths(robot):
+    """The lengths are printed to 1e-8 m."""
+    lengths = [1.34369275, 1.59008694, 1.47318167, 1.44339518, 1.19122333, 1.52813261]
+    found = robot.forward_kinematics(lengths)
+    assert found.residual < 1e-12
+    assert np.abs(robot.difference(found.q, WORKED_Q)).max() < 5e-8
+
+
+def test_the_search_of_poses_has_no_preferred_direction(robot):
+    """The robot looks the same after a third of a turn: so do targets, distant starts and the steps."""
+    turn = Rotation.from_rotvec([0.0, 0.0, 2.0 * np.pi / 3.0])
+
+    def turned(q):
+        return np.concatenate([turn.apply(q[:3]), (turn * Rotation.from_quat(q[3:]) * turn.inv()).as_quat()])
+
+    target = WORKED_Q
+    start = robot.neutral() + [0.3, 0.95, 0.3, 0.0, 0.0, 0.0, 0.0]
+    steps = []
+    for _ in range(3):
+        found = robot.forward_kinematics(robot.inverse_kinematics(target).length, start, mode="any")
+        steps.append(found.iterations)
+        target, start = turned(target), turned(start)
+    assert steps == [steps[0]] * 3
+    assert steps[0] > 5
+
+
+@pytest.mark.parametrize("frame", ["leg_1_cross", "leg_2_cylinder", "leg_3_rod"])
+def test_wrenches_on_legs_have_the_power_of_their_frame(robot, frame):
+    w = worked_wrench()
+    change = robot.inverse_dynamics(WORKED_Q, WORKED_V, WORKED_A, {frame: w})
+    change = change - robot.inverse_dynamics(WORKED_Q, WORKED_V, WORKED_A)
+    given = change @ robot.inverse_kinematics(WORKED_Q, WORKED_V).rate
+    assert given == pytest.approx(-w @ robot.frame_velocity(WORKED_Q, WORKED_V, frame), rel=1e-9)
 
 
 def test_home_of_the_specification(robot):
