@@ -158,6 +158,26 @@ def test_stages_of_circuits_are_those_of_a_dense_matrix(line):
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_sub_steps_of_circuits_are_those_of_the_dense_scheme(line):
+    """Pistons and spools stand still: z + h (1.5 k + 0.5 l) with (1 - gamma h J) k = f(z),
+    (1 - gamma h J) l = f(z + h k) - 2 k."""
+    rng, worst = np.random.default_rng(5), []
+    for _ in range(6):
+        c, now, motion = random_circuit(rng, line)
+        z, h = state_of(c, now), 1e-3
+        oil_of = c.work[: c.n * circuit.CIRCUIT_WORK].reshape(c.n, -1)
+        oil_of[:, circuit.NEXT_X] = oil_of[:, circuit.X]
+        new = circuit.circuit_step(c.P, c.S, c.work, 0, now, motion, 0.0, h)[0]
+        found = np.array([*oil_of[:, [circuit.N_1, circuit.N_2]].ravel(), new[0], new[5]])
+        inverse = np.linalg.inv(np.eye(z.size) - GAMMA * h * dense_jacobian(c, z))
+        k = inverse @ all_rates(c, z)
+        l = inverse @ (all_rates(c, z + h * k) - 2.0 * k)
+        worst.append(np.abs((found - z - h * (1.5 * k + 0.5 * l)) / (z + 1e-6)).max())
+    # a kink between the ends of a difference counts against few
+    assert np.sort(worst)[-2] < 1e-7
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_the_stiffness_of_cylinders_on_one_line_is_that_of_the_dense_elimination(line):
     """k_eff, the forces of eliminated right sides, and the stages of the oil afterwards, for b = gamma h."""
     rng, worst = np.random.default_rng(4), []
