@@ -89,6 +89,13 @@ def test_o5_lines_at_rest():
     assert c["pressure"][2] == pytest.approx(23e5, rel=1e-9)
 
 
+@pytest.mark.parametrize("p", [20e5, 95e5, 300e5, 1500e5])
+def test_the_pressure_of_a_line_with_accumulator_is_found_from_its_oil_whatever_the_start(p):
+    S = Circuit([{}], [PUMPS["accumulator"]]).S
+    for start in (5e5, 90e5, 2000e5):
+        assert pumps.line_pressure(S, pumps.line_oil(S, p), start)[0] == pytest.approx(p, rel=1e-9)
+
+
 @pytest.mark.parametrize("pump", PUMPS.values(), ids=PUMPS)
 def test_lines_stay_at_rest(pump):
     c = Circuit([{}], [pump]).rest(0.2, 3e3)
@@ -229,6 +236,23 @@ def test_the_energy_account_closes_at_a_millisecond(pump):
     given = c["supply_work"].sum()
     assert abs(pump_work - given - c["line_loss"].sum() - line) < 1e-3 * pump_work
     assert abs(given - c["piston_work"].sum() - c["oil_loss"].sum() - cylinders) < 1e-3 * pump_work
+
+
+def test_the_account_of_a_cylinder_at_constant_pressure_closes():
+    """Whose piston, driven evenly, takes its force times its way."""
+    c = Circuit([{"supply_index": 0, "leak_internal": 5e-13}]).rest(0.2, 8e3)
+    c.v[:], c.commands[:] = 0.1, 0.25
+    c.tick(1e-9)
+    begin, before, work = c.stored()[0][0], c["force_hydraulic"][0], c["piston_work"][0]
+    force_times_way = 0.0
+    for _ in range(10):
+        c.tick(1e-3)
+        force_times_way += 0.5 * (before + c["force_hydraulic"][0]) * 1e-4
+        before = c["force_hydraulic"][0]
+    assert c["piston_work"][0] - work == pytest.approx(force_times_way, rel=1e-2)
+    given, piston, lost = c["supply_work"][0], c["piston_work"][0], c["oil_loss"][0]
+    assert lost > 0.1 * given > 1.0
+    assert abs(given - piston - lost - c.stored()[0][0] + begin) < 1e-2 * given
 
 
 def test_losses_are_the_drops_of_enthalpy_at_every_edge():

@@ -118,6 +118,17 @@ def test_force_control_lets_in_what_the_piston_displaces(law, v):
         asked.states[:, law_of] = ticked.states[:, law_of]
 
 
+@pytest.mark.parametrize("force", [1e6, -1e6])
+def test_a_force_out_of_reach_opens_the_valve_all_the_way_and_is_told(force):
+    one = {"control_law": at.PI_LAW, "kp": 1e-3, "nominal_gain": 1.0}
+    c, openings = Circuit([one, one]).rest(0.2, 2e3), np.zeros(2)
+    missed = decide(c.P.ctypes.data, 2, c.flat, c.y, c.v, np.array([2e3, force]), openings, 1e-3)
+    assert abs(openings[0]) < 0.1
+    assert openings[1] == np.sign(force)
+    # of the second cylinder: out of reach, and saturated
+    assert missed == 0b1100
+
+
 # ---- faults ----
 
 
