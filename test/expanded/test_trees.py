@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from lxml import etree
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.errors import DimensionError
+from flexdyn_ros.expanded.kernels.kinematics import turn
 
 FREE = """<robot name="sat"><link name="world"/><link name="body"><inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="tip"/>
@@ -168,6 +170,15 @@ def test_fields_without_modes_have_no_joints_but_for_the_foreshortening():
     changed = {"formulation.stiffening": "none"}
     assert moving(axial=0, bending_z=0, torsion=0) == {"ty", "rz"}
     assert moving(axial=0, bending_y=0) == {"tz", "rz", "ry", "rx"}
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 9.9e-3, 0.0101, 0.8, 1.4])
+def test_rotation_vectors_of_any_size_become_yaw_pitch_and_roll(angle):
+    for axis in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.0, 0.8], [0.48, -0.6, 0.64]):
+        at, rate = np.concatenate([np.zeros(3), angle * np.array(axis)]), np.zeros(6)
+        expected = Rotation.from_rotvec(at[3:]).as_euler("ZYX")
+        turn(at, rate)
+        np.testing.assert_allclose(at[3:], expected, rtol=0.0, atol=2e-15 + 2e-13 * angle**2)
 
 
 def test_velocities_of_segments_are_the_rates_of_their_positions():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from flexible_robots import branched
+from scipy.spatial.transform import Rotation
 
 from flexdyn_ros.description import read
 from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
@@ -10,6 +11,7 @@ from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import modal_integrals
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_link, cross_section
+from flexdyn_ros.families.trees.flexible.kernels.section import exponential_series
 from flexdyn_ros.families.trees.rigid.model import build_tree
 
 PENDULUM = """
@@ -72,6 +74,24 @@ def test_i_section():
     assert section.Iy == pytest.approx(parts)
     assert section.Iz == pytest.approx(2 * 0.01 * 0.1**3 / 12 + clear * 0.006**3 / 12)
     assert pytest.approx((2 * 0.1 * 0.01**3 + clear * 0.006**3) / 3) == section.J
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 0.95, 0.999, 1.001, 2.5])
+def test_sections_turn_by_the_exponential_map_however_much(angle):
+    """exp(K) = 1 + a K + b K^2, its mean from 0 to K is 1 + b K + c K^2; then slopes of b, c by angle^2."""
+    vector = angle * np.array([0.48, -0.6, 0.64])
+    K = np.cross(np.eye(3), vector)
+    a, b, c, by, cy = exponential_series(angle**2)
+    assert np.allclose(
+        np.eye(3) + a * K + b * K @ K, Rotation.from_rotvec(vector).as_matrix(), rtol=0, atol=1e-14
+    )
+    x, weights = np.polynomial.legendre.leggauss(20)
+    turns = Rotation.from_rotvec(0.5 * (x[:, None] + 1.0) * vector).as_matrix()
+    mean = 0.5 * np.einsum("n,nij->ij", weights, turns)
+    assert np.allclose(np.eye(3) + b * K + c * K @ K, mean, rtol=0, atol=1e-14)
+    # the series go on below 0
+    ahead, behind = (np.array(exponential_series(angle**2 + h)[1:3]) for h in (1e-4, -1e-4))
+    assert (ahead - behind) / 2e-4 == pytest.approx(np.array([by, cy]), abs=1e-9)
 
 
 # ---------------------------------------- geometry
