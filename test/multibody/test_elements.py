@@ -9,6 +9,7 @@ from platform_mixtures import random_platform_mixture
 from sampled import few
 
 import flexdyn_ros
+from flexdyn_ros.multibody.elements.kernels.lines import pulled
 
 SEEDS = few(range(100), 40)
 FAMILIES = ("rigid", "flexible", "elastic", "wheeled")
@@ -84,6 +85,23 @@ def linearization_is_that_of_forward_dynamics(r, seed, h=1e-6):
     assert np.allclose(A[:, :n], by_q, rtol=0.0, atol=1e-5 * largest(A))
     assert np.allclose(A[:, n:], by_v, rtol=0.0, atol=1e-5 * largest(A))
     assert np.allclose(found.B[n:], by_tau, rtol=0.0, atol=1e-8 * largest(found.B))
+
+
+@pytest.mark.parametrize("one_sided", [False, True])
+@pytest.mark.parametrize("stretch", [0.3, -0.2])
+@pytest.mark.parametrize("rate", [0.1, -0.1, 20.0, -20.0])
+def test_springs_and_ropes_have_the_slopes_of_their_force_and_energy(one_sided, stretch, rate):
+    def found(e=0.0, r=0.0):
+        return np.array(pulled(300.0, 7.0, stretch + e, rate + r, one_sided))
+
+    h = 1e-5
+    force, elastic, _, stiffness, damping = found()
+    if one_sided:
+        assert force >= 0.0
+        assert (force > 0.0) == (stretch > 0.0 and 300.0 * stretch + 7.0 * rate > 0.0)
+    by_stretch, by_rate = (found(h) - found(-h))[:3] / (2 * h), (found(r=h) - found(r=-h))[0] / (2 * h)
+    assert (stiffness, damping) == pytest.approx((by_stretch[0], by_rate), abs=1e-6)
+    assert elastic == pytest.approx(by_stretch[2], abs=1e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -31,6 +31,14 @@ def test_coriolis_matrix_broadcasts_and_is_linear_in_v():
     assert C[1] == pytest.approx(-3.0 * C[0], rel=1e-9, abs=1e-12 * np.abs(C).max())
 
 
+def test_the_coriolis_matrix_names_the_state_that_is_no_number():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    q, v = np.zeros((2, 4, robot.nv))
+    v[2, 4] = np.nan
+    with pytest.raises(StateError, match=r"v\[4\] of sample 2 is nan"):
+        robot.coriolis_matrix(q, v)
+
+
 def test_modal_integrals_of_a_uniform_beam():
     """Table of the serial specification, section 4.1: int phi, int s phi, int phi^2 of the first mode."""
     robot = flexdyn_ros.load(cantilever('bending_y="1" torsion="1"'))
