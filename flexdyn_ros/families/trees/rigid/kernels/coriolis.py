@@ -85,11 +85,10 @@ def write_axes(model, data, b, S, Sd):
     ux, uy, uz = load3(own, at.VELOCITY)
     ux, uy, uz = turn(r, ux, uy, uz)
     if FREE <= model.joint_type[b] <= BALL:
-        p = model.parent[b]
-        below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        below = window(data.bodies, model.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
+        # the world's is 0
         wx, wy, wz = load3(below, at.OMEGA)
-        if p > 0:
-            wx, wy, wz = turn(load9(below, at.WORLD_ROTATION), wx, wy, wz)
+        wx, wy, wz = turn(load9(below, at.WORLD_ROTATION), wx, wy, wz)
         t = load9(own, at.TURN)
         for c in range(3):
             # axis c of the joint frame, which turns with the parent
