@@ -97,7 +97,7 @@ KIND = LinkKind(
 '''
 BOW = '''
 """A link that bends in its x-y plane to an arc of the angle t: dh/ds = l (cos(s t), sin(s t)). A moment
-k t + k3 t^3 and a damper resist."""
+k t + k3 t^3 and a damper c (1 + t^2) resist."""
 
 import numpy as np
 
@@ -148,9 +148,9 @@ def inertia(numbers, q, v, w, out):
 @kernel
 def own_forces(numbers, q, v, out):
     k, k3, c, t = numbers[2], numbers[3], numbers[4], q[0]
-    out.force[0] = (k + k3 * t * t) * t + c * v[0]
+    out.force[0] = (k + k3 * t * t) * t + c * (1.0 + t * t) * v[0]
     out.stiffness[0] = k + 3.0 * k3 * t * t
-    out.damping[0] = c + 0.0 * t
+    out.damping[0] = c * (1.0 + t * t)
     out.energy[0] = (0.5 * k + 0.25 * k3 * t * t) * t * t
 
 
@@ -311,6 +311,18 @@ def test_energy_is_that_of_the_mass_matrix_and_balances_power(robots, name):
 
 
 @TOYS
+@pytest.mark.parametrize("method", ["rk4", "rosenbrock"])
+def test_a_short_step_dissipates_the_power_of_dampers(robots, name, method):
+    robot, h = robots[name], 1e-5
+    q, v, _ = state(robot, 1)
+    stepper = Stepper(robot, h, q0=q, v0=v, method=method)
+    assert stepper.advance(1, np.zeros(robot.nu)) == 0
+    power = [v @ robot.bias_terms(q, v).damping for q, v in ((q, v), (stepper.q, stepper.v))]
+    # both rules err by the square of the step
+    assert stepper.dissipated == pytest.approx(0.5 * h * sum(power), rel=1e-4)
+
+
+@TOYS
 def test_frames_move_by_the_jacobian_and_masses_by_the_momentum(robots, name):
     robot = robots[name]
     q, v, a = state(robot, 2)
@@ -465,7 +477,8 @@ def test_a_telescope_moves_as_a_chain_of_standard_joints():
 
 
 def test_a_clamped_bow_moves_by_the_equation_of_its_arc():
-    """m(t) t'' + m'(t) t'^2 / 2 + k t + k3 t^3 + c t' + dV/dt = 0, its integrals by quadrature of SciPy."""
+    """m(t) t'' + m'(t) t'^2 / 2 + k t + k3 t^3 + c (1 + t^2) t' + dV/dt = 0, its integrals by quadrature of
+    SciPy."""
     gravity = "<gravity>0 -9 0</gravity>"
     text = f'<robot name="clamped"><link name="boom"/><flexdyn>{gravity}{element("bow")}</flexdyn></robot>'
     robot = flexdyn_ros.load(text)
@@ -484,7 +497,7 @@ def test_a_clamped_bow_moves_by_the_equation_of_its_arc():
         h = 1e-4
         slope = (mass(t - 2 * h) - 8 * mass(t - h) + 8 * mass(t + h) - mass(t + 2 * h)) / (12 * h)
         weight = 9.0 * MASS * quad(lambda s, t=t: shape(s, t)[3], 0.0, 1.0, epsabs=1e-14)[0]
-        rest = 0.5 * slope * rate**2 + K * t + K3 * t**3 + C * rate + weight
+        rest = 0.5 * slope * rate**2 + K * t + K3 * t**3 + C * (1.0 + t * t) * rate + weight
         q, v = np.array([t]), np.array([rate])
         assert robot.mass_matrix(q)[0, 0] == pytest.approx(mass(t), rel=1e-11)
         assert robot.bias_forces(q, v)[0] == pytest.approx(rest, rel=1e-9)
