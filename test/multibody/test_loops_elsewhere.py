@@ -69,18 +69,19 @@ def test_the_suggested_loop_closes_the_joint_that_the_tag_names(what):
     assert suggestions(open_chain(f"{tag}<flexdyn>{loop}</flexdyn>")) == []
 
 
-def test_a_weld_and_a_turned_frame():
+@pytest.mark.parametrize("rpy", ["0 0.7 0", "0.3 -0.7 1.1", "2.5 0.4 -3"])
+def test_a_weld_and_a_turned_frame(rpy):
     """A link that is welded to one with other axes: `base_rpy` turns the joint."""
     parts = (
         rod("a", 0.5, 1.0),
         rod("b", 0.5, 1.0),
         joint("j", "ground", "a"),
-        joint("k", "a", "b", at=(0.5, 0.0, 0.0)).replace('xyz="0.5 0.0 0.0"', 'xyz="0.5 0 0" rpy="0 0.7 0"'),
+        joint("k", "a", "b", at=(0.5, 0.0, 0.0)).replace('xyz="0.5 0.0 0.0"', f'xyz="0.5 0 0" rpy="{rpy}"'),
     )
     weld = '<mujoco><equality><weld body1="ground" body2="b"/></equality></mujoco>'
     text = robot("welded", *parts).replace("</robot>", f"{weld}</robot>")
     (found,) = suggestions(text)
-    assert 'base_rpy="0 0.7 0"' in found
+    assert f'base_rpy="{rpy}"' in found
     (loop,) = re.findall(r"<loop [^>]*/>", found)
     closed = flexdyn_ros.load(text.replace("</robot>", f"<flexdyn>{loop}</flexdyn></robot>"))
     assert np.abs(closed.neutral()).max() < 1e-6
