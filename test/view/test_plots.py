@@ -44,6 +44,13 @@ def test_a_picture_shows_what_happened(run, tmp_path):
     assert axes["Position"].get_ylabel() == "position [rad]"
     assert axes["Effort"].get_ylabel() == "effort [N m]"
     assert all(ax.get_axisbelow() is True for ax in axes.values())
+    # numbers of times only where they are named: at the lowest panel of each column
+    assert {ax.get_xlabel() for ax in axes.values()} == {"", "time [s]"}
+    for ax in axes.values():
+        numbered = ax.xaxis.get_tick_params()["labelbottom"]
+        below = [other for other in axes.values() if other.get_position().x0 == ax.get_position().x0]
+        is_lowest = ax.get_position().y0 == min(other.get_position().y0 for other in below)
+        assert (ax.get_xlabel() == "time [s]") == numbered == is_lowest
     line = axes["Velocity"].get_lines()[1]
     assert line.get_label() == "elbow"
     assert np.array_equal(line.get_ydata(), run["elbow", "velocity"])
