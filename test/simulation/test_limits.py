@@ -6,6 +6,7 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.simulation.events import limits_passed
 from flexdyn_ros.simulation.limits import departures, in_words
+from flexdyn_ros.simulation.plots.panels import panels_of
 
 ARM = """<robot name="arm"><link name="w"/><link name="a"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
 <inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link><joint name="hinge" type="revolute">
@@ -47,6 +48,12 @@ def test_the_picture_shows_the_limit_that_was_passed(fallen):
     ]
     assert [line.get_ydata()[0] for line in dotted if line.get_ydata()[0] == 0.5] == [0.5]
     assert "dop853, rtol 1e-6" in axes.figure.get_suptitle()
+
+
+def test_the_panel_of_speeds_has_a_limit_for_both_directions(fallen):
+    (position,), (speed,) = (panels_of(fallen, quantity) for quantity in ("position", "velocity"))
+    assert position.limits == (("hinge", 0.5),)
+    assert sorted(speed.limits) == [("hinge", -3.0), ("hinge", 3.0)]
 
 
 def test_a_run_says_which_coordinates_left_their_limits():
