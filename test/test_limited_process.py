@@ -34,6 +34,21 @@ def test_a_request_may_come_late_and_in_pieces(size, tmp_path, monkeypatch):
     assert len(ended.data) == size + len('{"text": ""}')
 
 
+@pytest.mark.parametrize(
+    ("does", "code", "is_late", "is_long"),
+    [
+        ("os._exit(3)", 3, False, False),
+        ("time.sleep(60)", -signal.SIGKILL, True, False),
+        ("sys.stdout.write('x' * 200); sys.stdout.flush(); time.sleep(60)", -signal.SIGKILL, False, True),
+    ],
+)
+def test_how_a_process_ended_is_told(does, code, is_late, is_long, tmp_path):
+    script = tmp_path / "ends.py"
+    script.write_text(f"import os, sys, time\n{does}\n")
+    ended = run_limited(script, {}, seconds=1 if is_late else 10, memory=1 << 30, output=100)
+    assert (ended.code, ended.is_late, ended.is_long) == (code, is_late, is_long)
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the signal of a pipe that ends")
 def test_the_process_ends_when_who_asked_goes_away(tmp_path):
     script, mark = tmp_path / "wait.py", tmp_path / "number"
