@@ -124,6 +124,17 @@ def test_two_zeros_within_a_step_are_both_found(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_zeros_more_than_half_a_sample_apart_are_all_found(method):
+    times = np.arange(0.01, 1.0, 0.051)
+
+    def waves(t, q, v):
+        return np.sin(np.pi * (2.0 * q[0] - times[0]) / 0.051)
+
+    run = flexdyn_ros.simulate(wheel(), 1.0, v0=[0.5], events=waves, method=method, dt=0.1)
+    assert [event.time for event in run.events] == pytest.approx(times, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_terminal_event_ends_the_run_where_it_lies(method):
     def reached(t, q, v):
         return q[0] - 0.3
