@@ -11,6 +11,8 @@ from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, ModalTable, fit_output, predicted_outputs
 from flexdyn_ros.identification.output.adjustable import Adjustable
 from flexdyn_ros.identification.output.channels import Sensor, channels_of
+from flexdyn_ros.identification.output.experiments import inputs_of
+from flexdyn_ros.simulation import Stepper
 
 pytest.importorskip("pandas")
 
@@ -154,6 +156,21 @@ def test_positions_of_joints_are_inputs_where_efforts_are_not_known(start, truth
     assert found.values["link_1/EIz"] == pytest.approx(31.0, rel=5e-3)
     assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=5e-3)
     assert set(found.samples.channels) == set(seen)
+
+
+def test_joints_follow_positions_with_critical_damping_at_a_quarter_of_the_rate_of_steps(start):
+    """Each by itself: both roots of M_ii s2 + d s + k are at -2 pi / (4 dt)."""
+    data = Measurement.of(STEP * np.arange(11), {"shoulder": np.linspace(0.0, 0.1, 11)})
+    stepper = Stepper(start, dt=0.5 * STEP)
+    inputs_of(start, data, "positions", 2).driver(stepper, {}, STEP)
+    inertia = start.mass_matrix(stepper.q)
+    for c in start.coordinates:
+        gains = stepper.servo_damping[c.v_index], stepper.servo_stiffness[c.v_index]
+        if c.kind == "joint":
+            roots = np.roots([inertia[c.v_index, c.v_index], *gains])
+            np.testing.assert_allclose(roots, -np.pi / STEP, rtol=1e-6)
+        else:
+            assert gains == (0.0, 0.0)
 
 
 def test_runs_may_begin_while_links_swing():
