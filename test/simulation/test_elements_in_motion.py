@@ -11,8 +11,9 @@ from mixtures import random_mixture
 import flexdyn_ros
 from flexdyn_ros.expanding import expand
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer
-from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains
+from flexdyn_ros.simulation.live.simulation import Driven, Simulation, default_gains, driven_motion
 from flexdyn_ros.simulation.simulate import simulate
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 BOOM = """<robot name="boom"><link name="base"/>
 <link name="boom"><inertial><origin xyz="1.2 0 0"/><mass value="100"/>
@@ -21,6 +22,8 @@ BOOM = """<robot name="boom"><link name="base"/>
   <limit lower="-3" upper="3" effort="0" velocity="3"/></joint>
 <flexdyn><cylinder name="c" base="world" base_xyz="0.5 0 -0.6" end="boom" end_xyz="1 0 -0.1"
   minimum_length="0.6" stroke="0.3"><force maximum="5000"/>{}</cylinder></flexdyn></robot>"""
+SECOND = """<cylinder name="second" base="world" base_xyz="0 0 -0.5" end="boom" end_xyz="0.8 0 0"
+  minimum_length="0.6" stroke="0.5"><force maximum="5000"/></cylinder>"""
 MASSES = '<barrel mass="20" com="0.3" inertia="1.5"/><rod mass="10" com="-0.35" inertia="0.8"/>'
 
 
@@ -86,6 +89,18 @@ def test_commands_move_a_cylinder_to_a_length():
         assert simulation.tick(100), simulation.fault
     length = r.cylinder_states(simulation.stepper.q, simulation.stepper.v).length
     assert length == pytest.approx([0.85], abs=2e-3)
+
+
+def test_lengths_of_several_cylinders_follow_the_coordinates():
+    r = flexdyn_ros.load(BOOM.format(MASSES).replace("<flexdyn>", f"<flexdyn>{SECOND}"))
+    stepper = Stepper(r)
+    stepper.set_state(q=[0.1], v=[0.3])
+    (q, v), driven = driven_motion(stepper), Driven.of(r).coordinates
+    cylinders = [c for c in driven if c.kind == "cylinder"]
+    expected = r.cylinder_states(stepper.q, stepper.v)
+    assert [c.name for c in cylinders] == ["second", "c"]
+    np.testing.assert_allclose(q[[c.q_index for c in cylinders]], expected.length, rtol=1e-12)
+    np.testing.assert_allclose(v[[c.v_index for c in cylinders]], expected.rate, rtol=1e-12)
 
 
 @pytest.mark.parametrize("family", ["flexible", "elastic", "wheeled"])
