@@ -9,7 +9,7 @@ from flexdyn_ros.studies.bench import Bench
 from flexdyn_ros.studies.definition import DESIGNS
 from flexdyn_ros.studies.design import fixed_design
 from flexdyn_ros.studies.distributions import KINDS, distribution_of
-from flexdyn_ros.studies.engine import shipped_studies
+from flexdyn_ros.studies.engine import shipped_studies, unit_of_path
 
 SHIPPED = (
     "boom_load_chart", "boom_thickness", "energy_ratio", "load_chart", "platform_workspace", "shaped_slew",
@@ -246,6 +246,17 @@ def test_every_kind_of_path_reaches_the_robot():
     found = scaled.compute({"m": 2.0})
     assert found["pose"] == 20.0
     assert found["mass"] == pytest.approx(before + 6.0 - 1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [
+        ("payload.tip.com", "m"), ("links.link_1.beam.EIz", "N m2"), ("links.link_1.beam.poisson", ""),
+        ("joints.elbow.rotor.gear_ratio", ""), ("gravity", "m/s2"), ("urdf.links.upper.mass", ""),
+    ],
+)  # fmt: skip
+def test_what_a_path_sets_has_a_unit_or_is_a_plain_number(path, unit):
+    assert unit_of_path(path) == unit
 
 
 CHANGED = {
