@@ -188,8 +188,10 @@ def test_the_picture_shows_the_robot(name):
     assert picture.shape[:2] == (256, 256)
     drawn = (picture[..., :3] < 0.99).any(axis=2)
     assert 0.01 < drawn.mean() < 0.9
-    # across most of the picture
-    assert max(np.ptp(np.flatnonzero(drawn.any(axis=k))) for k in (0, 1)) > 150
+    # across most of the picture, as far from its left and lower as from its right and upper edge
+    ends = [np.flatnonzero(drawn.any(axis=k))[[0, -1]] for k in (0, 1)]
+    assert max(last - first for first, last in ends) > 150
+    np.testing.assert_allclose(np.sum(ends, axis=1), 255.5, atol=1.0)
 
 
 def test_equal_robots_give_equal_archives(tmp_path):
