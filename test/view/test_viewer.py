@@ -101,6 +101,10 @@ def test_the_road_is_a_ribbon_under_the_wheels():
         assert points[0, 0] < 0.0
         assert points[-1, 0] > 2.0
         before = viewer.picture.stage.road._nodes
+        # the lines across it lie on it, not below
+        marks = before[1].points
+        height = marks[..., 2] - viewer.picture.stage.road.ground(marks[..., 0])
+        assert np.all((height > 0.0) & (height < 0.01))
         q = viewer.robot.neutral()
         viewer.picture.stage.road.show(q)
         assert viewer.picture.stage.road._nodes is before
@@ -208,7 +212,7 @@ def test_every_link_of_a_robot_without_visuals_has_a_shape(arm, shown):
     elbow = arm.frames(q, "boom_2")[:3, 3]
     points = bar.vertices @ T[:3, :3].T + T[:3, 3]
     # the round end of a bar of the thickness of the boom
-    assert np.min(np.linalg.norm(points - elbow, axis=1)) == pytest.approx(0.022 * 7.11, rel=0.05)
+    assert np.min(np.linalg.norm(points - elbow, axis=1)) == pytest.approx(0.022 * 7.11, rel=1e-6)
 
 
 def test_visuals_of_a_urdf_are_where_the_links_are():
