@@ -106,6 +106,7 @@ def test_a_factor_of_no_unit_is_told_and_does_not_end_a_fit(arm):
 def test_accelerations_in_other_units_are_told(arm):
     found = faults(arm, accelerations=180 / pi)
     assert "shoulder.acceleration is 57.3 times the rate of shoulder.velocity" in found[0].text
+    assert "shoulder.acceleration in deg/s2" in found[0].text
 
 
 def test_a_coarse_encoder_hides_no_factor_and_makes_none(arm):

@@ -17,7 +17,14 @@ from flexdyn_ros.errors import (
     UnsupportedError,
 )
 from flexdyn_ros.numerics.stepping import places
-from flexdyn_ros.numerics.stepping.accounts import MOST_MADE, MOST_SPENT, STRICTEST, strictness
+from flexdyn_ros.numerics.stepping.accounts import (
+    MOST_MADE,
+    MOST_SPENT,
+    SETTLED,
+    STRICTEST,
+    note_energies,
+    strictness,
+)
 from flexdyn_ros.simulation import ValveOpenings
 
 SHIPPED = (
@@ -184,6 +191,21 @@ def test_the_tolerances_that_are_left_are_the_share_of_energy_that_errors_have_n
         control[places.MADE] = made * MOST_MADE * 2.0
         assert strictness(control) == pytest.approx(left)
     control[places.SPENT] = MOST_SPENT
+    assert strictness(control) == 1.0
+
+
+def test_a_settled_run_goes_on_without_regard_to_errors_that_keep_making_too_much():
+    control = np.zeros(places.CONTROL)
+    control[places.RTOL] = 1e-6
+    energies, strict = np.array([1.0, 0.0, 0.0]), []
+    for accepted in (1.0, *np.arange(SETTLED + 1.0, SETTLED + MOST_SPENT + 1.0)):
+        control[places.ACCEPTED] = accepted
+        note_energies(energies, 0.5e-6, control)
+        strict.append(strictness(control))
+        # more than the relative tolerance of the kinetic energy
+        note_energies(energies, 1.0, control)
+    assert strict == pytest.approx([1.0 - 0.5 / MOST_MADE] * len(strict))
+    note_energies(energies, 0.5e-6, control)
     assert strictness(control) == 1.0
 
 

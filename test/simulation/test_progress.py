@@ -4,8 +4,10 @@ import time
 
 import numpy as np
 import pytest
+from pendulums import double_pendulum
 
 import flexdyn_ros
+from flexdyn_ros.simulation import progress
 from flexdyn_ros.simulation.progress import REPORT_PERIOD
 
 #: one for each way in which steps are made: compiled, compiled with events afterwards, one by one, adaptive
@@ -61,3 +63,17 @@ def test_what_it_raises_ends_the_simulation_soon(name, options):
     with pytest.raises(EndedError):
         flexdyn_ros.simulate(robot, 300.0, progress=tell, **options)
     assert told[-1] < 250.0
+
+
+def test_slow_forces_do_not_keep_it_waiting_until_a_step_of_radau_ends(monkeypatch):
+    monkeypatch.setattr(progress, "REPORT_PERIOD", 0.0)
+    told, asked = [], []
+
+    def forces(t, q, v):
+        asked.append(t)
+        return {}
+
+    flexdyn_ros.simulate(
+        double_pendulum(), 0.1, [1.0, 0.0], progress=told.append, method="radau", wrenches=forces
+    )
+    assert len(told) > len(asked) > 50

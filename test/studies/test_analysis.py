@@ -179,6 +179,7 @@ def test_pictures_suit_the_number_of_parameters(computed):
     assert bounded.feasible().sum() == (bounded.table["f"] <= 0.5).sum()
     contour = bounded.plot()
     assert contour.get_supxlabel() == "hatched: f > 0.5"
+    assert bounded.plot(kind="parallel").get_supxlabel() == "grey: f > 0.5"
     assert "Feasible (f <= 0.5)" in bounded.report().read_text()
     grid = {"kind": "latin_hypercube", "samples": 40}
     spread = {"uniform": [-1, 1]}
@@ -258,7 +259,10 @@ def test_pictures_hatch_what_is_not_feasible_beside_infinite_results_in_any_unit
 def test_the_report_tells_values_and_bounds_in_words(computed):
     parameters = {"x": {"linspace": [-1, 1, 3]}, "y": {"grid": [0, 0.5]}}
     study = {**QUADRATIC, "parameters": parameters, "feasible": {"f": {"most": 0.5}, "g": {"least": 0.1}}}
-    text = computed(study).report().read_text()
+    result = computed(study)
+    text = result.report().read_text()
+    assert "](pictures/s.png)" in text
+    assert (result.folder / "pictures" / "s.png").read_bytes()[:4] == b"\x89PNG"
     assert "* design: grid\n" in text
     assert "| x |  | 3 values from -1 to 1 in equal steps |" in text
     assert "| y | m | 0, 0.5 |" in text

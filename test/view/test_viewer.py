@@ -415,6 +415,7 @@ def test_a_rigid_twin_stands_beside_the_robot_and_both_are_in_sight(viewer):
     low, high = viewer.cameras.swept()
     np.testing.assert_allclose(low, alone[0])
     np.testing.assert_allclose(high, alone[1] + shift)
+    assert viewer.twin._label.position[2] > room[1][2]
     viewer.show_twin(shown=False)
 
 

@@ -407,6 +407,11 @@ def test_a_recording_can_be_sent_and_anything_else_cannot(viewer, tmp_path):
     )
     source = button._impl.uuid
     with visit(viewer) as wire:
+        # what a visitor who leaves has begun keeps nobody else from sending
+        for name, size in (("begun", LARGEST_UPLOAD), ("more", 1)):
+            wire.send(start(name, size, 1, source))
+        until(lambda: "--recording" in viewer.message)
+    with visit(viewer) as wire:
         wire.send(start("good", len(content), 1, source))
         wire.send(part("good", 0, content, source))
         until(lambda: viewer.source == "run" and len(viewer.playback.trajectory) == len(run))
