@@ -90,6 +90,18 @@ def test_check_prints_modes_with_joints_free_and_locked(flexdyn):
     assert f" {first:.5g} " in run.stdout
 
 
+def test_check_leaves_cells_empty_where_locked_joints_leave_fewer_modes(flexdyn):
+    few = [f"links.{link}.modes.{kind}={n}" for link in ("link_1", "link_2")
+           for kind, n in (("bending_y", 1), ("bending_z", 1), ("torsion", 0))]  # fmt: skip
+    run = flexdyn("check", "flexible_two_link", *(word for one in few for word in ("--set", one)))
+    assert run.returncode == 0, run.stderr
+    table = run.stdout.partition("Modes at q = 0")[2].splitlines()
+    cells = {row[0]: row[1:] for row in map(str.split, table) if row and row[0] in "123456"}
+    # two joints and four modes of links, of which the last two are those of the last four with joints locked
+    assert [len(cells[n]) for n in "123456"] == [5, 5, 6, 6, 3, 3]
+    assert [cells[n] for n in "56"] == [cells[n][3:] for n in "34"]
+
+
 def test_check_tells_mobility_and_loads(flexdyn):
     run = flexdyn("check", "boom_on_cylinder")
     assert run.returncode == 0, run.stderr

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -18,7 +19,7 @@ import pytest
 
 from flexdyn_ros.description import read
 from flexdyn_ros.description.urdf import xacro_process
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.errors import DescriptionError, MissingExtraError
 
 pytest.importorskip("xacro")
 pytestmark = pytest.mark.timeout(300)
@@ -416,3 +417,12 @@ def test_the_child_sees_nothing_of_the_working_folder(
     monkeypatch.chdir(tmp_path)
     assert read(write(tmp_path, child_named("b"))).links[-1].name == "b"
     assert not (tmp_path / "marker").exists()
+
+
+@pytest.mark.parametrize("found", [None, ModuleSpec("xacro", None)], ids=["nothing", "a folder without code"])
+def test_xacro_that_is_not_installed_is_told_with_what_installs_it(
+    found: ModuleSpec | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xacro_process.importlib.util, "find_spec", lambda name: found)
+    with pytest.raises(MissingExtraError, match="pip install xacro"):
+        read(write(tmp_path, '<link name="b"/>'))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -247,6 +248,17 @@ def test_two_processes_may_compile_at_a_time(tmp_path, monkeypatch):
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
     assert [process.communicate(timeout=120)[0].strip() for process in running] == ["True"] * 2
+
+
+@pytest.mark.parametrize("folder", [None, Path("include")])
+def test_functions_that_python_calls_are_compiled_only_with_its_headers(folder, monkeypatch):
+    from flexdyn_ros.export.native import library
+
+    monkeypatch.setattr(library, "headers", lambda: folder)
+    made = SimpleNamespace(name="of_arm", work=0)
+    sources = library.call_sources(flexdyn_ros.load("two_link"), made)
+    assert sorted(sources) == ([] if folder is None else ["call.c", "calls.h"])
+    assert folder is None or "#define NQ 2\n" in sources["calls.h"]
 
 
 def test_without_a_compiler_the_robot_itself(monkeypatch):

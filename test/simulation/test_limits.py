@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.simulation.events import limits_passed
+from flexdyn_ros.simulation.events import limits_passed, watches, zeros_in_step
 from flexdyn_ros.simulation.limits import departures, in_words
 from flexdyn_ros.simulation.plots.panels import panels_of
 
@@ -73,3 +73,20 @@ def test_a_single_sample_beyond_a_limit_is_told():
     (event,) = limits_passed(robot, np.array([0.5]), q[None], np.zeros((1, robot.nv)))
     assert (event.time, event.name) == (0.5, f"limit/{name}/upper")
     assert limits_passed(robot, np.zeros(0), np.zeros((0, robot.nq)), np.zeros((0, robot.nv))) == []
+
+
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.7, 0.9, 0.999])
+@pytest.mark.parametrize("value", [np.exp, np.sign], ids=["smooth", "jumping"])
+def test_few_looks_find_an_event_to_rounding_wherever_in_a_step_it_lies(value, share):
+    looks = []
+
+    def event(t, q, v):
+        looks.append(t)
+        # never exactly zero
+        return value(t - share) - value(0.0) or 1.0
+
+    nothing = np.zeros(0)
+    begin = event(0.0, nothing, nothing)
+    _, zeros = zeros_in_step(watches(event), [begin], 0.0, 1.0, lambda s: (nothing, nothing))
+    assert [place for place, _ in zeros] == pytest.approx([share], rel=0.0, abs=1e-15)
+    assert len(looks) < 70
