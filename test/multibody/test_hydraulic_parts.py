@@ -213,6 +213,9 @@ def test_lugre_friction_is_exact_at_constant_velocity_and_ends_on_the_stribeck_c
     assert coarse.force_friction[0] == pytest.approx(level + 600 * v, rel=1e-9)
     resting = step(h, at_pressures(h, 60 * BAR, 60 * BAR), 0.3, 0.0, 0.0)
     assert resting.force_friction[0] == 0.0
+    # bristles that have not bent yet only damp
+    just = step(h, at_pressures(h, 60 * BAR, 60 * BAR), 0.3, v, 0.0, 1e-9)
+    assert just.force_friction[0] == pytest.approx((1e3 + 600) * v, rel=1e-5)
 
 
 def test_an_end_stop_pushes_inside_and_gives_back_the_restitution_of_hunt_and_crossley():

@@ -147,6 +147,17 @@ def test_wrenches_are_those_of_the_jacobian():
     assert np.allclose(tau[1:], efforts(robot, 1, 2)[1:], rtol=0.0, atol=1e-10)
 
 
+def test_a_force_on_the_pin_of_a_joint_counts_with_either_of_its_links():
+    robot = arm()
+    q, v = state(robot)
+    w = np.array([0.0, 0.0, 0.0, 40.0, 0.0, -60.0])
+    inner, outer = (
+        robot.constraint_forces(q, v, efforts(robot, 10.0, 2.0), {frame: w})
+        for frame in ("link_1/tip", "link_2")
+    )
+    assert np.allclose(inner - outer, [40.0, -60.0, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-8)
+
+
 @pytest.mark.parametrize("stiffening", ["none", "geometric"])
 def test_gravity_and_forces_are_those_of_the_frames_whatever_stiffens(stiffening):
     robot = flexdyn_ros.load("mobile_arm", options={"formulation.stiffening": stiffening})
