@@ -23,7 +23,7 @@ from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 TELESCOPE = '''
-"""A link that stretches along x by d and leans to y by e: the section at s is at s (l + d), s e. Springs
+"""A link that stretches along x by d and leans to 0.8 y + 0.6 z by e, the section at s by s d, s e. Springs
 k (d + e / 2) + k3 d^3 and k (e + d / 2), and dampers like their linear parts, resist."""
 
 from flexdyn_ros.description.language.vocabulary import element, not_negative, positive
@@ -49,8 +49,9 @@ def inertia(numbers, q, v, w, out):
     # the rule of Gauss of two points is exact for quadratic integrands
     for i in range(2):
         s = 0.21132486540518711775 if i == 0 else 0.78867513459481288225
-        u = (s + none, none, none, none, s + none, none)
-        add_point(0.5 * numbers[1], s * length, s * q[1], none, u, none, none, none, v, w, out)
+        u = (s + none, none, none, none, 0.8 * s + none, 0.6 * s + none)
+        y, z = 0.8 * s * q[1], 0.6 * s * q[1]
+        add_point(0.5 * numbers[1], s * length, y, z, u, none, none, none, v, w, out)
 
 
 @kernel
@@ -70,10 +71,11 @@ def station(numbers, s, q, pose, columns):
     for i in range(12):
         pose[i] = 0.0
     pose[0], pose[4], pose[8] = 1.0, 1.0, 1.0
-    pose[9], pose[10] = s[0] * (numbers[0] + q[0]), s[0] * q[1]
+    pose[9] = s[0] * (numbers[0] + q[0])
+    pose[10], pose[11] = 0.8 * s[0] * q[1], 0.6 * s[0] * q[1]
     for i in range(12):
         columns[i] = 0.0
-    columns[3] = columns[10] = s[0]
+    columns[3], columns[10], columns[11] = s[0], 0.8 * s[0], 0.6 * s[0]
 
 
 @kernel
@@ -437,9 +439,9 @@ def chain():
     parts += [
         '<link name="x"/><link name="half_x"/>',
         slide.format("stretch", "boom", "x", L, "1 0 0", ""),
-        slide.format("lean", "x", "end", 0, "0 1 0", ""),
+        slide.format("lean", "x", "end", 0, "0 0.8 0.6", ""),
         slide.format("half_stretch", "boom", "half_x", 0.5 * L, "1 0 0", half.format("stretch")),
-        slide.format("half_lean", "half_x", "middle", 0, "0 1 0", half.format("lean")),
+        slide.format("half_lean", "half_x", "middle", 0, "0 0.8 0.6", half.format("lean")),
         body("hand", 0.8),
         turning("wrist", "end", "hand", "0 0.02 0", "0 0.3 1"),
         "<flexdyn><gravity>1 -2 -9</gravity></flexdyn></robot>",
