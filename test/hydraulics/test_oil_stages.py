@@ -10,6 +10,7 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import (
     cylinder,
     oil,
     pumps,
+    stages,
     ticks,
 )
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
@@ -177,6 +178,15 @@ def test_sub_steps_of_circuits_are_those_of_the_dense_scheme(line):
     assert np.sort(worst)[-2] < 1e-7
 
 
+def test_an_error_of_the_oil_in_a_line_counts_by_the_share_of_its_pressure():
+    rtol = 1e-4
+    line = LINES["constant pressure"] | {"supply_rtol": rtol, "supply_atol": 0.0}
+    c, now, _ = random_circuit(np.random.default_rng(6), line)
+    excess = pumps.line_oil(c.S, (1.0 + rtol) * now[1]) - now[0]
+    k, still = (2.0 * excess, 0.0), (0.0, 0.0)
+    assert circuit.circuit_error(c.P, c.S, c.work, 0, now, now, 1.0, k, still) == pytest.approx(1.0, rel=1e-3)
+
+
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_the_stiffness_of_cylinders_on_one_line_is_that_of_the_dense_elimination(line):
     """k_eff, the forces of eliminated right sides, and the stages of the oil afterwards, for b = gamma h."""
@@ -305,3 +315,41 @@ def test_slopes_of_end_stops_are_their_differences():
         by_y = (stop_force(P, y + 1e-6, v) - stop_force(P, y - 1e-6, v)) / 2e-6
         by_v = (stop_force(P, y, v + 1e-6) - stop_force(P, y, v - 1e-6)) / 2e-6
         assert (-k, -d) == pytest.approx((by_y, by_v), rel=1e-6, abs=1e-6)
+
+
+# ---- extrapolated steps ----
+
+LUGRE = {
+    "friction_law": at.LUGRE_LAW, "coulomb": 250.0, "static": 400.0, "stribeck": 0.02, "viscous": 600.0,
+    "bristle_stiffness": 1e6, "bristle_damping": 1e3,
+}  # fmt: skip
+
+
+def extrapolated(changes, y, v, h):
+    """Bristles and roughness of a step of h of a cylinder that moves from y at rate v, its valve shut."""
+    c = Circuit([changes])
+    c.rest(y, 0.0)
+    c.v[:] = v
+    own, line, supplies, X = np.zeros(stages.STAGES), np.zeros(stages.LINES), c.supplies[0], c.flat
+    stages.begin_step(c.P, c.S, X, supplies, own, line, c.y, c.v, c.commands, c.modes, h)
+    for part, share, begin in (
+        (stages.WHOLE, 1.0, 0.0), (stages.FIRST_HALF, 0.5, 0.0), (stages.SECOND_HALF, 0.5, 0.5)
+    ):  # fmt: skip
+        stages.begin_stage(c.S, line, part)
+        stages.comply(c.P, X, c.S, own, line, part, share * h, y + begin * h * v, v)
+        stages.flow(c.P, X, c.S, own, line, part, share * h, v)
+    rough = stages.roughest(c.P, c.S, X, own, line)
+    assert stages.end_step(c.P, c.S, X, supplies, own, line, True) == 0
+    return c["bristle"][0], rough
+
+
+@pytest.mark.parametrize("v", [0.3, -0.015])
+def test_bristles_in_an_extrapolated_step_at_constant_rate_are_exact(v):
+    level = 250.0 + 150.0 * np.exp(-((v / 0.02) ** 2))
+    z = level / 1e6 * -np.expm1(-1e6 * abs(v) / level * 1e-3)
+    assert extrapolated(LUGRE, 0.2, v, 1e-3)[0] == pytest.approx(np.sign(v) * z, rel=1e-9)
+
+
+@pytest.mark.parametrize("y", [-1e-4, 0.2, 0.4001])
+def test_a_step_of_a_cylinder_that_rests_is_not_rough_even_in_its_stops(y):
+    assert extrapolated({"stop_stiffness": 2e7}, y, 0.0, 1e-3)[1] < 1e-6
