@@ -217,6 +217,24 @@ def test_accelerations_without_gravity_grow_with_the_square_of_the_speed_and_so_
             r.forward_dynamics(off, share * v)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_the_size_of_a_parallelogram_with_a_rod_too_many_does_not_matter_to_what_contradicts(size):
+    x, z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    parts = [machines.rod("crank", size, 1.0, along=z), machines.joint("foot", "ground", "crank")]
+    parts += [machines.rod("bar", 2 * size, 1.0, along=x), machines.joint("top", "crank", "bar", at=size * z)]
+    loops = "<gravity>0 0 -9.81</gravity>"
+    for k, at in enumerate((f"{size} 0 0", f"{size} 0 {0.5 * size}")):
+        ends = f'base="world" base_xyz="{at}" end="bar" end_xyz="{at}"'
+        loops += f'<loop name="rod_{k}" type="distance" {ends} length="{size}"/>'
+    r = flexdyn_ros.load(machines.robot("parallelogram", *parts, flexdyn=loops))
+    q, still = np.array([0.5, -0.5]), np.zeros(2)
+    # the crank is a rod, the bar on it a particle: 4/3 m l a = 3/2 m g sin(q)
+    a = 9.0 / 8.0 * 9.81 / size * np.sin(0.5)
+    np.testing.assert_allclose(r.forward_dynamics(q, still), [a, -a], rtol=1e-9)
+    with pytest.raises(SingularityError, match="contradict"):
+        r.forward_dynamics(q + [0.0, 5e-7], still)
+
+
 def test_a_particle_on_a_rod_has_the_force_of_a_pendulum():
     """W2: lam = -(m L w^2 + m g cos), along the rod."""
     angle, rate, m, length = 0.6, 1.7, 2.5, 1.3
