@@ -499,8 +499,11 @@ class FamilyFunctions(ABC):
         free = np.flatnonzero(~(self.prescribed | locked))
         inverse = np.zeros_like(M)
         inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
-        A[:, nv:, :nv] = -inverse @ dq
-        A[:, nv:, nv:] = -inverse @ dv
+        with np.errstate(over="ignore", invalid="ignore"):
+            A[:, nv:, :nv] = -inverse @ dq
+            A[:, nv:, nv:] = -inverse @ dv
+        warn_of_overflow(A[:, nv:], motion, "a derivative of the accelerations", rows.shape)
+        singular |= ~np.isfinite(A).all(axis=(1, 2))
         direct = self.effort_names == self.v_names
         B[:, nv:] = inverse if direct else inverse @ robot.actuation_matrix(motion["q"])
         A[singular, nv:] = B[singular, nv:] = np.nan

@@ -95,6 +95,21 @@ def test_overflow_is_a_state_error_and_a_row_of_nan_in_a_batch(verb: str) -> Non
         assert not np.isinf(part).any()
 
 
+@pytest.mark.filterwarnings("ignore::flexdyn_ros.errors.FlexdynWarning")
+@pytest.mark.parametrize("locked", [0, 1])
+def test_speeds_at_which_only_derivatives_overflow_are_told(robot: flexdyn_ros.Robot, locked: int) -> None:
+    rng, lock = np.random.default_rng(1), robot.v_names[robot.nv - locked :]
+    q, way = robot.random(rng), np.linspace(1.0, -0.3, robot.nv)
+    for speed in np.logspace(151.0, 155.0, 65):
+        try:
+            found = robot.linearize(q, speed * way, lock=lock)
+        except FlexdynError:
+            break
+        assert np.isfinite(numbers(found)).all()
+    else:
+        pytest.fail("nothing overflows")
+
+
 def test_deflections_that_overflow_are_a_state_error() -> None:
     bending = flexdyn_ros.load("flexible_two_link")
     q = np.where([c.kind == "joint" for c in bending.coordinates], 0.0, 1e308)

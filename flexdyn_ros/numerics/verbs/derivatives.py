@@ -135,8 +135,6 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
             a[i] = -rest[i]
     lower = A[nv:]
     call_balance(function_of(words, SLOPES), (head, work, *motion, address_of(lower)))
-    if not all_finite(lower):
-        return at.NOT_FINITE
     # rows of M^-1 and of -M^-1 d(balance), side by side
     width = (3 * nv + PER_TANGENTS - 1) // PER_TANGENTS
     size = PER_TANGENTS * width
@@ -154,7 +152,7 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
         copy(B[nv + i], window(row, 0, nv))
         copy(lower[i], window(row, nv, 2 * nv))
     add_turns(twists, v, A)
-    return at.OK
+    return at.OK if all_finite(lower) else at.NOT_FINITE
 
 
 @kernel
