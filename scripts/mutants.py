@@ -38,8 +38,9 @@ SYMMETRIC_CALLS = {
     "sum2",
 }
 TYPES = {"dict", "tuple", "Callable", "Mapping", "Generator", "Literal", "NamedTuple"}
-# a tenth more of a tolerance is no mistake, nor a round more of an iteration, nor an answer more that is kept
-TOLERANCE = 1e-5
+# a tenth more of a tolerance is no mistake, nor of a number that stands for infinity, nor a round more of an
+# iteration, nor an answer more that is kept
+TOLERANCE, INFINITE = 1e-5, 1e15
 ROUNDS = re.compile(r"(ROUNDS|ITERATIONS|HALVINGS|ATTEMPTS)$|^KEPT$")
 SILENT_FUNCTIONS = {"__repr__", "__str__", "__dir__", "_repr_html_", "__init_subclass__"}
 
@@ -90,6 +91,8 @@ def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             op=ast.Add() | ast.Sub(), right=ast.BinOp(ast.expr() as x, ast.Sub(), ast.expr() as y)
         ) if ast.dump(x) == ast.dump(y):  # a + (x - x): NaN where x is not finite
             return
+        case ast.BinOp(left=ast.Constant(0.0), op=ast.Mult()):  # 0.0 * x: NaN too
+            return
         case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in OPERATORS and not _texts(node):
             yield node, _with(node, op=OPERATORS[type(op)]())
         case ast.Compare(ops=[op]):
@@ -100,7 +103,7 @@ def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             yield node, str(not value)
         case ast.Constant(value=int(value)):
             yield node, str(value + 1)
-        case ast.Constant(value=float(value)) if not 0.0 < value < TOLERANCE:
+        case ast.Constant(value=float(value)) if not 0.0 < value < TOLERANCE and value < INFINITE:
             yield node, repr(1.1 * value or 1.0)
         case ast.Subscript(slice=ast.Tuple(elts=values)) if not any(isinstance(v, ast.Slice) for v in values):
             for index in range(0 if _name(node.value) in TYPES else len(values) - 1):
@@ -163,8 +166,22 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
             yield from (x for x in (value if isinstance(value, list) else [value]) if isinstance(x, ast.AST))
 
 
+def _lengths(tree: ast.AST) -> set[int]:
+    """Numbers in the length of a view, window(array, first, n): what is beyond its end, nobody reads."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(args=[_, _, length]) if _name(node.func) == "window":
+                parts = list(ast.walk(length))
+                if not any(isinstance(part, ast.Sub | ast.USub | ast.FloorDiv) for part in parts):
+                    found |= {id(part) for part in parts if isinstance(part, ast.Constant)}
+    return found
+
+
 def mutants_of(file: str, source: bytes) -> list[Mutant]:
     """Every mutant of a module, in the order of its text."""
+    tree = ast.parse(source)
+    lengths = _lengths(tree)
     starts = [0]
     for text in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(text))
@@ -177,7 +194,7 @@ def mutants_of(file: str, source: bytes) -> list[Mutant]:
         )
 
     def visit(node: ast.AST, first: int) -> None:
-        if _left_out(node):
+        if _left_out(node) or id(node) in lengths:
             return
         first = node.lineno if isinstance(node, ast.stmt) else first
         if _removable(node):
@@ -190,7 +207,7 @@ def mutants_of(file: str, source: bytes) -> list[Mutant]:
         for child in _children(node):
             visit(child, first)
 
-    visit(ast.parse(source), 1)
+    visit(tree, 1)
     return found
 
 

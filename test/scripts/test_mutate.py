@@ -76,6 +76,10 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
     ("@when_compiling\ndef f(): return a + b", []), ("@leaf\ndef f(): return a + b", ["a - b"]),
     ("assert x > 1", []), ("y = zip(x, strict=True)", []),
     ("MOST_ROUNDS = 8", []), ("KEPT = 8", []), ("_KEPT = 0.5", ["0.55"]),
+    ("y = 0.0 * x", ["1.0"]), ("1e30", []),
+    ("y = window(x, 3, 2)", ["window(3, x, 2)", "window(x, 2, 3)", "4"]),
+    ("y = window(x, i, 2 * n)", ["window(i, x, 2 * n)", "window(x, 2 * n, i)", "2 / n"]),
+    ("y = window(x, i, n - 1)", ["window(i, x, n - 1)", "window(x, n - 1, i)", "n + 1", "2"]),
     ("_NEAR, _HALVINGS, y = 0.5, 30, -x", ["0.55", "x"]),
 ])  # fmt: skip
 def test_a_mistake(before, after):
