@@ -1,11 +1,10 @@
-"""Mutants of a module: its text with one small mistake, for `scripts/mutate`; and marks of where they are."""
+"""Mutants of a module: its text with one small mistake, for `scripts/mutate`."""
 
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 OPERATORS = {
@@ -15,8 +14,6 @@ OPERATORS = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
     ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
-#: the function that marked modules call
-TOUCHED = "_a_statement_of_a_mutant_runs"
 # texts for people, and what does not depend on the order of its arguments
 SILENT_CALLS = {"print", "warn", "debug", "info", "warning", "error", "exception", "log", "append_text"}
 SYMMETRIC_CALLS = {
@@ -209,31 +206,3 @@ def mutants_of(file: str, source: bytes) -> list[Mutant]:
 
     visit(tree, 1)
     return found
-
-
-def marked(source: bytes, file: str, lines: set[int]) -> ast.Module:
-    """A module that calls TOUCHED before each statement that begins in one of `lines`.
-
-    What stands outside of functions is touched by each call of a function of the module.
-    """
-    tree = ast.parse(source)
-    outside = set(lines)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    for function in functions:
-        outside -= set(range(function.body[0].lineno, function.end_lineno + 1))
-
-    def mark(marks: Iterable[int], place: ast.stmt) -> list[ast.stmt]:
-        names = [ast.Constant(f"{file}:{line}") for line in sorted(marks)]
-        call = ast.Expr(ast.Call(ast.Name(TOUCHED, ast.Load()), names, []))
-        return [ast.fix_missing_locations(ast.copy_location(call, place))] if names else []
-
-    for node in list(ast.walk(tree)):
-        for name in ("body", "orelse", "finalbody"):
-            statements = getattr(node, name, None)
-            if isinstance(statements, list):
-                parts = [[*mark(lines & {part.lineno}, part), part] for part in statements]
-                setattr(node, name, list(itertools.chain.from_iterable(parts)))
-    for function in functions:
-        after = int(ast.get_docstring(function, clean=False) is not None)
-        function.body[after:after] = mark(outside, function.body[0])
-    return tree

@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
+import blocks
 from mutants import mutants_of
+from other_texts import TOUCHED
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -92,7 +94,65 @@ def test_bytes_before_a_mistake_are_counted_and_not_letters():
     assert mutants_of("m.py", source)[0].source(source).decode() == 'é = "é"; y = (a - b)'
 
 
-def test_a_toy_package_is_tried_by_some_tests(tmp_path):
+BRANCHES = b"""def sign(x):
+    if x < 0:
+        x = -x
+        return -1
+    for _ in range(2):
+        x += 1
+    return x
+
+
+class Both:
+    def twice(self):
+        return 2
+"""
+
+
+@pytest.mark.parametrize(("call", "lines"), [
+    ("sign(-1)", {2, 3}), ("sign(1)", {2, 5, 6, 7}), ("Both().twice()", {12}), ("None", set())
+])  # fmt: skip
+def test_marks_tell_the_blocks_that_run(call, lines):
+    tree, found = blocks.marked(BRANCHES, 10)
+    marks = bytearray(10 + len(found))
+    names = {TOUCHED: marks}
+    exec(compile(tree, "m.py", "exec"), names)
+    assert not any(marks)
+    eval(call, names)
+    assert {found[index - 10] for index, mark in enumerate(marks) if mark} == {
+        blocks.names(BRANCHES)[line] for line in lines
+    }
+
+
+def test_statements_of_a_block_share_its_name():
+    names = blocks.names(BRANCHES)
+    assert names[3] == names[4]
+    assert len({names[line] for line in (2, 3, 5, 6, 7, 12)}) == 6
+    assert names[1] == names[10] == names[11] == blocks.OUTSIDE
+
+
+def test_a_block_keeps_its_name_while_its_function_does():
+    before = blocks.names(BRANCHES)
+    moved = blocks.names(b"import os\n\n" + BRANCHES.replace(b"return 2", b"return 3"))
+    assert [moved[line + 2] for line in (2, 3, 5, 6, 7)] == [before[line] for line in (2, 3, 5, 6, 7)]
+    assert moved[14] != before[12]
+
+
+def tried(folder: Path, *options: str) -> tuple[int, dict[str, str], str]:
+    """What a trial in a folder returns, the verdict of each mistake, all it says."""
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "mutation_trial.py", "--count", "100", *options],
+        env={**os.environ, "FLEXDYN_ROOT": str(folder), "FLEXDYN_MUTATED": "toy",
+             "XDG_CACHE_HOME": str(folder)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found = re.findall(r"^\d+/\d+ ([a-z ]+): toy/numbers.py:(.*)  \[", done.stdout, re.M)
+    return done.returncode, {place: word for word, place in found}, done.stdout + done.stderr
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A folder with a package and its tests."""
     for name, text in {
         "toy/__init__.py": "",
         "toy/numbers.py": TOY.decode(),
@@ -102,20 +162,45 @@ def test_a_toy_package_is_tried_by_some_tests(tmp_path):
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    done = subprocess.run(
-        [sys.executable, SCRIPTS / "mutation_trial.py", "--count", "100",
-         "--only", "toy/numbers.py", "toy/nothing", "--tests", "test/test_toy.py"],
-        env={**os.environ, "FLEXDYN_ROOT": str(tmp_path), "FLEXDYN_MUTATED": "toy",
-             "XDG_CACHE_HOME": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    verdicts = {
-        place: verdict
-        for verdict, place in re.findall(r"^\d+/8 ([a-z ]+): toy/numbers.py:(.*)  \[", done.stdout, re.M)
-    }
-    assert len(verdicts) == 8, done.stdout + done.stderr
+    return tmp_path
+
+
+def test_a_toy_package_is_tried_by_some_tests(toy):
+    code, verdicts, said = tried(
+        toy, "--only", "toy/numbers.py", "toy/nothing", "--tests", "test/test_toy.py"
+    )
+    assert len(verdicts) == 8, said
     assert verdicts["9: 2 * x -> (2 / x)"] == verdicts["13: x > LIMIT -> (not (x > LIMIT))"] == "killed"
     assert verdicts["4: 10 -> 11"] == verdicts["13: x > LIMIT -> (x >= LIMIT)"] == "survived"
     assert verdicts["19: 1 -> 2"] == "not run"
-    assert "all rest: 60.0 % of those that a test runs are killed" in done.stdout
-    assert done.returncode == 1
+    assert "all rest: 60.0 % of those that a test runs are killed" in said
+    assert code == 1
+
+
+def test_a_mistake_in_a_program_that_a_test_starts_is_noticed(toy):
+    (toy / "test/test_program.py").write_text(
+        "import subprocess, sys\n"
+        "def test_program():\n"
+        "    text = 'from toy.numbers import unused; print(unused(1))'\n"
+        "    done = subprocess.run([sys.executable, '-c', text], capture_output=True, text=True)\n"
+        "    assert done.stdout == '0\\n'\n"
+    )
+    _, verdicts, said = tried(toy, "--tests", "test/test_program.py")
+    assert verdicts["19: x - 1 -> (x + 1)"] == verdicts["19: 1 -> 2"] == "killed", said
+    assert verdicts["9: 2 -> 3"] == "not run"
+
+
+def test_maps_stay_when_the_package_changes_and_go_when_their_tests_do(toy):
+    changed = TOY.replace(b"return 2 * x", b"return 1 + 1 * x + x - 1").replace(
+        b"return x - 1", b"return x - 2"
+    )
+    _, before, said = tried(toy)
+    assert before["19: x - 1 -> (x + 1)"] == "killed"
+    assert said.count("\nmap ") + said.startswith("map ") == 2
+    (toy / "toy/numbers.py").write_bytes(changed)
+    (toy / "test/test_more.py").write_text(MORE_TESTS.replace("unused(11)", "unused(12)"))
+    _, after, said = tried(toy)
+    assert [line for line in said.splitlines() if line.startswith("map ")] == [
+        "map 1/1: test/test_more.py: 1 tests"
+    ]
+    assert after["9: 1 * x -> (1 / x)"] == after["19: x - 2 -> (x + 2)"] == "killed"
