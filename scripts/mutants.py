@@ -39,6 +39,10 @@ TYPES = {"dict", "tuple", "Callable", "Mapping", "Generator", "Literal", "NamedT
 # iteration, nor an answer more that is kept
 TOLERANCE, INFINITE = 1e-5, 1e15
 ROUNDS = re.compile(r"(ROUNDS|ITERATIONS|HALVINGS|ATTEMPTS)$|^KEPT$")
+# a tenth more of a size in a drawing is taste
+DRAWINGS = ("/view/", "/studies/pictures/", "/simulation/plots/")
+# column(array, k, j) starts at element k + j
+ORDERLESS_ENDS = {"column"}
 SILENT_FUNCTIONS = {"__repr__", "__str__", "__dir__", "_repr_html_", "__init_subclass__"}
 
 
@@ -113,6 +117,7 @@ def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             ):  # clip(x, low, high) is clip(low, x, high)
                 pair = values[index : index + 2]
                 same = ast.dump(pair[0]) == ast.dump(pair[1])
+                same = same or (index == len(values) - 2 and _name(node.func) in ORDERLESS_ENDS)
                 if not same and not any(isinstance(value, ast.Starred) or _texts(value) for value in pair):
                     yield node, _with(node, args=_swapped(values, index))
     if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Constant):
@@ -138,7 +143,9 @@ def _left_out(node: ast.AST) -> bool:
             return name in SILENT_FUNCTIONS or "when_compiling" in map(_name, decorators)
         case ast.Call():
             return _name(node.func) in SILENT_CALLS
-        case ast.keyword(arg="strict"):  # zip(..., strict=True) asserts
+        case ast.keyword(
+            arg="strict" | "daemon"
+        ):  # zip(..., strict=True) asserts; threads that end are no daemons
             return True
         case ast.If(test=test):
             return "TYPE_CHECKING" in ast.dump(test) or "__main__" in ast.dump(test)
@@ -175,10 +182,19 @@ def _lengths(tree: ast.AST) -> set[int]:
     return found
 
 
+def _sizes(tree: ast.AST) -> set[int]:
+    """Numbers that are neither whole ones nor a half: sizes, in what draws."""
+    return {
+        id(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and (2.0 * node.value) % 1.0
+    }
+
+
 def mutants_of(file: str, source: bytes) -> list[Mutant]:
     """Every mutant of a module, in the order of its text."""
     tree = ast.parse(source)
-    lengths = _lengths(tree)
+    lengths = _lengths(tree) | (_sizes(tree) if any(folder in file for folder in DRAWINGS) else set())
     starts = [0]
     for text in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(text))

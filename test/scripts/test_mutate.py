@@ -77,6 +77,7 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
     ("'a' + b", []), ("x.clear()", ["pass"]), ("x[k] += y", ["pass", "x[k] -= y"]), ("x.y = z", ["pass"]),
     ("@when_compiling\ndef f(): return a + b", []), ("@leaf\ndef f(): return a + b", ["a - b"]),
     ("assert x > 1", []), ("y = zip(x, strict=True)", []),
+    ("y = column(A, k, j)", ["column(k, A, j)"]), ("t = Thread(f, daemon=True)", []),
     ("MOST_ROUNDS = 8", []), ("KEPT = 8", []), ("_KEPT = 0.5", ["0.55"]),
     ("y = 0.0 * x", ["1.0"]), ("1e30", []),
     ("y = window(x, 3, 2)", ["window(3, x, 2)", "window(x, 2, 3)", "4"]),
@@ -87,6 +88,16 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
 def test_a_mistake(before, after):
     texts = [mutant.text for mutant in mutants_of("m.py", before.encode())]
     assert [text[1:-1] if text.startswith("(") else text for text in texts] == after
+
+
+def test_a_size_in_a_drawing_is_taste():
+    for file, texts in {
+        "p/view/m.py": ["3"],
+        "p/simulation/plots/m.py": ["3"],
+        "p/m.py": ["0.77", "3"],
+    }.items():
+        assert [mutant.text for mutant in mutants_of(file, b"width, count = 0.7, 2")] == texts
+    assert mutants_of("p/view/m.py", b"half = 0.5")
 
 
 def test_bytes_before_a_mistake_are_counted_and_not_letters():
