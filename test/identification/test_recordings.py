@@ -19,7 +19,7 @@ pytest.importorskip("rosbags")
 zstandard = pytest.importorskip("zstandard")
 
 from flexdyn_ros.simulation import Bag, recorded_robot, records  # noqa: E402
-from flexdyn_ros.simulation.recordings.cdr import JOINT_STATES, STATE, Layout, types  # noqa: E402
+from flexdyn_ros.simulation.recordings.cdr import DEFLECTIONS, JOINT_STATES, STATE, Layout, types  # noqa: E402
 from flexdyn_ros.simulation.recordings.mcap_file import LARGEST_CHUNK  # noqa: E402
 from flexdyn_ros.simulation.recordings.topics import state_layout  # noqa: E402
 
@@ -302,6 +302,20 @@ def test_times_that_jump_back_begin_a_part(tmp_path):
     with pytest.warns(FlexdynWarning, match=r"times jump back, as after a reset: 2 parts"):
         found = Measurement.read(path)
     assert len(found) == 20
+
+
+def test_deflections_whose_times_jump_back_begin_a_part(tmp_path):
+    run = flexdyn_ros.simulate(flexdyn_ros.load("flexible_two_link"), 0.2)
+    run.to_bag(tmp_path / "run.mcap")
+    of_links = [
+        record for topic, record in records(tmp_path / "run.mcap") if topic and record.kind == DEFLECTIONS
+    ]
+    with Bag(tmp_path / "a.mcap") as bag:
+        for record in (*of_links, *of_links[2:]):
+            bag.write(bag.channel(record.topic, record.kind), record.data, record.log_time)
+    with pytest.warns(FlexdynWarning, match=r"times jump back, as after a reset: 2 parts"):
+        found = Measurement.read(tmp_path / "a.mcap")
+    assert len(found) == len(of_links) - 2 > 2
 
 
 # ---- folders and SQLite ----

@@ -128,6 +128,22 @@ def test_stops_hold_a_joint_that_is_pushed_against_them():
     assert stepper.q[0] == pytest.approx(0.5 + 2.0 / 1e4, abs=1e-6)
 
 
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rosenbrock", "rk4"])
+def test_stops_do_nothing_within_the_limits(method):
+    """Of the wheel in its limits, and of the one that hits them."""
+    with_stops, without = (
+        Stepper(wheel(LIMITED, kind="revolute"), method=method, limits=limits, v0=[1.0])
+        for limits in ("spring", "report")
+    )
+    for stepper in (with_stops, without):
+        stepper.advance(450)
+    assert with_stops.q[0] == without.q[0] == pytest.approx(0.45, rel=1e-9)
+    for stepper in (with_stops, without):
+        stepper.advance(450)
+    assert with_stops.q[0] == pytest.approx(0.5, abs=1e-9)
+    assert without.q[0] == pytest.approx(0.9, rel=1e-9)
+
+
 def test_not_finite_and_divergence_keep_the_last_good_state():
     stepper = Stepper(double_pendulum(), method="rk4", q0=[1.0, 0.5])
     stepper.set_servo(0.0, 1e6)

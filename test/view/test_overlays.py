@@ -57,6 +57,18 @@ def test_forces_of_a_falling_arm_are_not_those_that_hold_it():
     assert abs(moment.value[1] @ np.asarray(axes[0])) < 1e-9
 
 
+def test_the_base_of_a_moving_arm_feels_weight_and_what_changes_its_momentum():
+    robot = flexdyn_ros.load("two_link")
+    q, v, tau = np.array([0.4, -1.1]), np.array([1.5, -2.3]), np.array([0.7, 0.2])
+    force = LOADS["forces"][2](robot, Moment(q, v, tau, q, held=False))
+    a, h = robot.forward_dynamics(q, v, tau), 1e-5
+    later, before = (
+        robot.momentum(robot.integrate(q, v + 0.5 * t * a, t), v + t * a)[3:] for t in (h, -h)
+    )
+    weight = LOADS["weight"][2](robot, held(robot, q)).value[0]
+    np.testing.assert_allclose(force.value[0], (later - before) / (2 * h) - weight, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["stewart_1t", "stewart_electric"])
 def test_legs_carry_the_platform(name):
     """Their forces at its joints hold the weight of all but what the legs' own joints carry."""
