@@ -62,9 +62,7 @@ def test_the_base_of_a_moving_arm_feels_weight_and_what_changes_its_momentum():
     q, v, tau = np.array([0.4, -1.1]), np.array([1.5, -2.3]), np.array([0.7, 0.2])
     force = LOADS["forces"][2](robot, Moment(q, v, tau, q, held=False))
     a, h = robot.forward_dynamics(q, v, tau), 1e-5
-    later, before = (
-        robot.momentum(robot.integrate(q, v + 0.5 * t * a, t), v + t * a)[3:] for t in (h, -h)
-    )
+    later, before = (robot.momentum(robot.integrate(q, v + 0.5 * t * a, t), v + t * a)[3:] for t in (h, -h))
     weight = LOADS["weight"][2](robot, held(robot, q)).value[0]
     np.testing.assert_allclose(force.value[0], (later - before) / (2 * h) - weight, rtol=1e-6, atol=1e-6)
 

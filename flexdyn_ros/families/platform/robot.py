@@ -25,6 +25,7 @@ from flexdyn_ros.families.platform.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import carry, changed
+from flexdyn_ros.numerics.compiling.status import BAD_QUATERNION
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
@@ -368,7 +369,7 @@ class PlatformFunctions(EntryFunctions):
         q = data["q"]
         status = tree_entries.integrate_many(self.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape))
         if status:
-            explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
+            explain_status(status, {"q": q} if status % 8 == BAD_QUATERNION else {shown: q})
         refuse_nonfinite(data)
 
 

@@ -188,3 +188,15 @@ def test_inverse_dynamics_refuses_a_singular_pose_and_forward_dynamics_does_not(
     assert np.isnan(tau[1]).all()
     assert np.isfinite(tau[0]).all()
     assert np.isfinite(robot.forward_dynamics(flat, zero, zero)).all()
+
+
+@pytest.mark.parametrize("name", ["q0", "q1"])
+def test_ends_of_a_way_are_refused_by_name_where_they_are_no_poses(name):
+    robot = flexdyn_ros.load("stewart_1t")
+    ends = {"q0": robot.neutral(), "q1": robot.neutral()}
+    ends[name] = ends[name] + [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0]
+    with pytest.raises(StateError, match=rf"^{name}\[2\] is nan, expected a finite number"):
+        robot.difference(**ends)
+    ends[name] = robot.neutral() * [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.1]
+    with pytest.raises(StateError, match="a quaternion in q is not of unit length"):
+        robot.difference(**ends)
