@@ -5,19 +5,35 @@ import pytest
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.compiling.compiler import entry
+from flexdyn_ros.numerics.compiling.teaching import is_interpreted
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import aligned, lanes_of
+from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.tracing.elimination import jacobian
 from flexdyn_ros.numerics.tracing.graph import Graph
 from flexdyn_ros.numerics.tracing.tape import write_tape
-from flexdyn_ros.numerics.verbs.instructions import BLOCK, follow
-from flexdyn_ros.numerics.verbs.tapes import pattern_of
+from flexdyn_ros.numerics.verbs.instructions import BLOCK, GROUPS, follow
+from flexdyn_ros.numerics.verbs.tapes import COLUMNS, factorize, pattern_of, put_rows, solve_columns
 
 
 @entry("int64(uint16[::1], float64[::1])")
-def follow_all(code, floats):
+def follow_compiled(code, floats):
     follow(code, 0, code.shape[0], floats, lanes_of(floats))
     return 0
+
+
+class Rows(np.ndarray):
+    """Rows of numbers that stand for lanes where nothing is compiled."""
+
+    def sincos(self):
+        return np.sin(self), np.cos(self)
+
+
+def follow_all(code, floats):
+    if is_interpreted():
+        follow(code.astype(np.int64), 0, code.size, floats, floats.reshape(-1, LANES).view(Rows))
+    else:
+        follow_compiled(code, floats)
 
 
 def run(graph, inputs, nodes, x):
@@ -149,10 +165,9 @@ def test_results_that_are_constants_or_inputs():
     assert np.array_equal(found, [np.full(BLOCK, 2.5), x[1], np.zeros(BLOCK), x[1]])
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_pattern_holds_every_number_of_the_factor(seed):
+def some_mass(seed, n=9):
+    """Where a mass matrix is not zero (n, n), of trees or with a loop, and one."""
     rng = np.random.default_rng(seed)
-    n = 9
     parents = [int(rng.integers(-1, i)) for i in range(n)]
     M = np.zeros((n, n), dtype=bool)
     for i in range(n):
@@ -163,7 +178,13 @@ def test_the_pattern_holds_every_number_of_the_factor(seed):
     if seed > 2:  # no tree
         M[0, 5] = M[5, 0] = True
     numbers = np.where(M, rng.uniform(0.1, 1.0, (n, n)), 0.0)
-    numbers = numbers + numbers.T + 10.0 * np.eye(n)
+    return M, numbers + numbers.T + 10.0 * np.eye(n)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_pattern_holds_every_number_of_the_factor(seed):
+    M, numbers = some_mass(seed)
+    n = len(M)
     L = np.linalg.cholesky(numbers[::-1, ::-1])
     pattern = pattern_of(M)
     rows = [pattern[pattern[i] : pattern[i + 1]] for i in range(n)]
@@ -174,3 +195,48 @@ def test_the_pattern_holds_every_number_of_the_factor(seed):
     assert filled <= there
     if seed <= 2:
         assert len(there) == np.tril(M, -1).sum()
+
+
+@pytest.mark.parametrize("given", [(), (4,), (0, 3, 8)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_factor_solves_with_the_mass_matrix(seed, given):
+    """From the last coordinate to the first; where accelerations are given, by the unit matrix."""
+    M, numbers = some_mass(seed)
+    n, pattern = len(M), pattern_of(M)
+    is_given = np.isin(np.arange(n), given).astype(np.int64)
+    kept = np.outer(is_given == 0, is_given == 0)
+    expected = np.where(kept, numbers, 0.0) + np.diag(is_given)
+    half = np.tril_indices(n)
+    slots = np.random.default_rng(seed).permutation(60)[: half[0].size]
+    for g in range(GROUPS):
+        X, L = np.full(60 * GROUPS, np.nan), np.zeros((n, n))
+        X[slots * GROUPS + g] = numbers[half]
+        factorize(X, g, slots, is_given, pattern, L)
+        sides = np.random.default_rng(9).standard_normal((n, COLUMNS))
+        for first in (0, 3):
+            sides[:first] = 0.0
+            x = sides.ravel().copy()
+            solve_columns(L, pattern, first, x)
+            found = x.reshape(n, COLUMNS)[::-1]
+            np.testing.assert_allclose(expected @ found, sides[::-1], rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("share", [0.0, -1.0])
+def test_a_singular_mass_matrix_has_no_factor(share):
+    M = np.outer([1.0, 2.0, -1.0], [1.0, 2.0, -1.0]) + share * np.diag([0.0, 0.0, 1.0])
+    L = np.zeros((3, 3))
+    X = np.repeat(M[np.tril_indices(3)], GROUPS)
+    factorize(X, 1, np.arange(6), np.zeros(3, dtype=np.int64), pattern_of(np.ones((3, 3), dtype=bool)), L)
+    assert np.isnan(L).any()
+
+
+@pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, BLOCK + 3])
+def test_rows_are_put_into_slots_block_by_block(count):
+    """Slots hold a number of each row; where rows end, the last one fills the block."""
+    rows = np.random.default_rng(count).standard_normal((count, 3))
+    for first in range(0, count, BLOCK):
+        slots = np.full((6, BLOCK), np.nan)
+        put_rows(slots.reshape(-1), rows, first, 2)
+        here = [min(first + k, count - 1) for k in range(BLOCK)]
+        np.testing.assert_array_equal(slots[2:5], rows[here].T)
+        assert np.isnan(slots[[0, 1, 5]]).all()

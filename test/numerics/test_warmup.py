@@ -121,6 +121,48 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_in_one_line():
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "groups", "quiet"),
+    [
+        ([], ["start"], False),
+        (["--quiet"], ["start"], True),
+        (["--quiet", "rigid.*", "demo"], ["rigid.*", "demo"], True),
+        (["common", "--quiet"], ["common"], True),
+        (["all"], ["all"], False),
+    ],
+)
+def test_the_program_warms_up_what_its_words_name(words, groups, quiet, monkeypatch, capsys):
+    asked = []
+
+    def warm_up(report, processes, wanted):
+        asked.append(wanted)
+        assert processes >= 1
+        if report:
+            report("rigid.balance", 1.25, 7, 12)
+        return 3.25
+
+    monkeypatch.setattr(warmup, "warm_up", warm_up)
+    monkeypatch.setattr(warmup.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["warmup", *words])
+    assert warmup.main() == 0
+    assert asked == [groups]
+    said = capsys.readouterr().out.splitlines()
+    assert said.pop() == f"kernels ready in 3.2 s, kept in {cache.cache_folder()}"
+    expected = [] if quiet else [["[", "7/12]", "rigid.balance", "1.25", "s"]]
+    assert [line.split() for line in said] == expected
+
+
+def test_a_warm_up_that_is_interrupted_says_so(monkeypatch, capsys):
+    def warm_up(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(warmup, "warm_up", warm_up)
+    monkeypatch.setattr(warmup.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["warmup"])
+    assert warmup.main() == 130
+    assert capsys.readouterr().err == "interrupted; what was compiled is kept\n"
+
+
 def test_the_cause_of_a_failed_kernel_takes_one_line(monkeypatch):
     class Failed:
         def result(self):

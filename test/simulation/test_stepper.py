@@ -193,8 +193,9 @@ def test_wrong_arguments_are_refused_and_nothing_moves():
         Stepper(robot, 0.0)
     with pytest.raises(UnsupportedError):
         Stepper(Verbs(robot))
-    with pytest.raises(StateError, match="expected 0"):
-        Stepper(tumbler()).set_servo(np.ones(7), 0.0)
+    for stiffness, wrong in (([0, 2, 3, 4, 5, 6, 7], "wy is 2"), ([0, 0, 3, 4, 5, 6, 7], "wz is 3")):
+        with pytest.raises(StateError, match=f"stiffness of base/{wrong}.0, expected 0"):
+            Stepper(tumbler()).set_servo(np.array(stiffness, dtype=float), 0.0)
 
 
 def test_an_advance_costs_python_little():

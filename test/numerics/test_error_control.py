@@ -1,0 +1,113 @@
+"""What chooses the steps of runs with error control: estimates in units of what is allowed, and stability."""
+
+import numpy as np
+import pytest
+from pendulums import tumbler
+from scipy.integrate import DOP853
+
+from flexdyn_ros.numerics.stepping import controlled, extrapolated, places
+from flexdyn_ros.numerics.stepping.dop853 import STAGES
+from flexdyn_ros.numerics.stepping.memory import open_steps
+from flexdyn_ros.simulation import Stepper
+
+
+class Step:
+    """A step of a free body that carries a joint, whose stages are chance, with different tolerances."""
+
+    def __init__(self, seed=0):
+        rng = np.random.default_rng(seed)
+        self.robot = robot = tumbler()
+        q, v = robot.neutral(), rng.uniform(1.0, 2.0, robot.nv)
+        q = robot.integrate(q, rng.uniform(1.0, 2.0, robot.nv), 1.0)
+        self.stepper = Stepper(robot, 1e-3, "rk4", q0=q, v0=v)
+        self.handle = self.stepper._steps
+        controlled.begin_step(open_steps(self.handle))
+        self.q, self.v = q, v
+        self.work = np.zeros((controlled.WORK_ROWS, 2 * robot.nv + 2))
+        self.work[: STAGES + 1] = rng.standard_normal((STAGES + 1, 2 * robot.nv + 2))
+        self.scale = rng.uniform(0.5, 1.5, 2 * robot.nv) * 1e-3
+        self.control = np.zeros(places.CONTROL)
+        self.control[[places.RTOL, places.OF_SPEEDS, places.OF_ENERGIES]] = 1e-3, 7.0, 1e9
+
+    def allowed(self, change, speed):
+        """Errors of positions and speeds that are allowed at a step's end."""
+        positions = np.array([1.0 if c.q_index < 0 else self.q[c.q_index] for c in self.robot.coordinates])
+        ahead = np.where([c.q_index < 0 for c in self.robot.coordinates], 1.0, positions + change)
+        sizes = np.concatenate([np.maximum(abs(positions), abs(ahead)), np.maximum(abs(self.v), abs(speed))])
+        lenient = np.repeat([1.0, self.control[places.OF_SPEEDS]], self.robot.nv)
+        return lenient * (self.scale + self.control[places.RTOL] * sizes)
+
+
+@pytest.mark.parametrize("grows", [0.3, 3.0])
+def test_the_error_of_an_explicit_step_is_that_of_hairer_norsett_and_wanner(grows):
+    """Section II.10, eq. 10.17: root mean squares of both estimates, with SciPy's coefficients."""
+    step, nv, h = Step(), 7, -0.02
+    step.work[controlled.NEW, :nv] = (grows - 1.0) * np.arange(1.0, nv + 1.0)
+    step.work[controlled.NEW, nv : 2 * nv] = -grows * step.v
+    stages = step.work[:STAGES, : 2 * nv].copy()
+    units = step.allowed(step.work[controlled.NEW, :nv], step.work[controlled.NEW, nv : 2 * nv])
+    size = [np.sqrt(np.mean((row[:STAGES] @ stages / units) ** 2)) for row in (DOP853.E5, DOP853.E3)]
+    expected = abs(h) * size[0] ** 2 / np.hypot(size[0], 0.1 * size[1])
+    found = controlled.error_of(step.handle, h, step.control, step.scale, step.work)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("account", [0, 1])
+def test_the_error_of_an_account_counts_where_it_is_larger(account):
+    step, nv, h = Step(1), 7, 0.05
+    estimate = h * DOP853.E5[:STAGES] @ step.work[:STAGES, 2 * nv + account]
+    of_motion = controlled.error_of(step.handle, h, step.control, step.scale, step.work)
+    step.work[:, 2 * nv + 1 - account] = 0.0
+    for error in (0.5 * of_motion, 3.0 * of_motion):
+        step.control[places.OF_ENERGIES] = abs(estimate) / error
+        found = controlled.error_of(step.handle, h, step.control, step.scale, step.work)
+        assert found == pytest.approx(max(error, of_motion), rel=1e-12)
+
+
+@pytest.mark.parametrize("grows", [0.3, 3.0])
+def test_the_error_of_an_implicit_step_is_the_difference_of_two_columns(grows):
+    step, nv = Step(2), 7
+    better = np.concatenate([(grows - 1.0) * np.arange(1.0, nv + 1.0), -grows * step.v])
+    off = np.random.default_rng(3).standard_normal(2 * nv)
+    work = np.zeros((extrapolated.WORK_ROWS, 2 * nv + 2))
+    work[0, : 2 * nv], work[1, : 2 * nv] = better, better + off
+    expected = np.sqrt(np.mean((off / step.allowed(better[:nv], better[nv:])) ** 2))
+    found = extrapolated.difference(step.handle, step.control, step.scale, work)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_column_takes_as_many_small_steps_as_all_up_to_it():
+    assert [extrapolated.evaluations(j) for j in range(5)] == [1, 1 + 2, 1 + 2 + 3, 1 + 2 + 3 + 4, 15]
+
+
+@pytest.mark.parametrize("part", [slice(0, 7), slice(7, 14), slice(0, 14)])
+@pytest.mark.parametrize("times", [0.98, 1.02])
+def test_stability_bounds_a_step_by_the_quickest_rate_that_it_sees(part, times):
+    """Two states of a step at one time, whose slopes differ by a rate times what they differ by."""
+    step, rate = Step(4), 37.0
+    differ = np.zeros(14)
+    differ[part] = np.random.default_rng(5).standard_normal(14)[part]
+    step.work[controlled.STATE], step.work[controlled.NEW] = 5.0, 5.0
+    step.work[controlled.NEW, :14] += differ
+    step.work[STAGES - 1, :14] = step.work[STAGES - 2, :14] - rate * differ
+    h = times * controlled.STABLE / rate
+    assert controlled.is_bound_by_stability(step.handle, h, step.work) == (times > 1.0)
+    step.work[controlled.NEW] = step.work[controlled.STATE]
+    assert not controlled.is_bound_by_stability(step.handle, h, step.work)
+
+
+def test_a_first_step_changes_the_state_by_a_hundredth_of_its_size():
+    step, nv = Step(6), 7
+    units = step.allowed(np.zeros(nv), step.v)
+    units[nv:] /= step.control[places.OF_SPEEDS]
+    places_in_q = [c.q_index for c in step.robot.coordinates]
+    state = np.concatenate([[1.0 if k < 0 else step.q[k] for k in places_in_q], step.v]) / units
+    expected = 0.01 * np.linalg.norm(state) / np.linalg.norm(step.work[0, : 2 * nv] / units)
+    found = controlled.first_step(step.handle, 1e9, step.control, step.scale, step.work)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert (
+        controlled.first_step(step.handle, 0.1 * expected, step.control, step.scale, step.work)
+        == 0.1 * expected
+    )
+    step.work[0] = 0.0
+    assert controlled.first_step(step.handle, 1.0, step.control, step.scale, step.work) == 1e-6
