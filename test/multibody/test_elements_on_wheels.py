@@ -174,6 +174,9 @@ def test_motors_of_elastic_joints_stand_before_hubs():
         flexdyn_ros.load(truck(tyre=TYRE).replace("</robot>", block.format(more))) for more in (spring, "")
     )
     assert elastic.v_names[-2:] == ("luff/motor", "front/hub_z")
+    hub = elastic.coordinates[-1]
+    assert (hub.kind, hub.unit, hub.v_index, hub.actuated) == ("hub", "m", elastic.nv - 1, False)
+    assert hub.body == elastic.description.wheels[0].link
     q, v, _ = motion(stiff)
     T = np.zeros((elastic.nv, stiff.nv))
     for name in elastic.v_names:

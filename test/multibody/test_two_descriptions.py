@@ -108,7 +108,10 @@ def test_the_worked_example_of_a_boom_on_a_cylinder():
     r = flexdyn_ros.load("boom_on_cylinder")
     q, v = np.array([0.4]), np.array([0.5])
     assert r.actuators == ("hoist",)
-    assert r.cylinder_states(q, v).length == pytest.approx([1.0083510615139373], rel=1e-12)
+    cylinder = r.cylinder_states(q, v)
+    assert cylinder.length == pytest.approx([1.0083510615139373], rel=1e-12)
+    assert cylinder.stroke == pytest.approx([1.0083510615139373 - 0.69], rel=1e-12)
+    assert cylinder.force_limits.tolist() == [[-6000.0, 6000.0]]
     assert r.actuation_matrix(q)[0, 1] == pytest.approx(0.718656275629, rel=1e-11)
     assert r.mass_matrix(q) == pytest.approx(np.array([[213.258593240009]]), rel=1e-12)
     assert r.bias_forces(q, v) == pytest.approx([1186.023492266085], rel=1e-12)
