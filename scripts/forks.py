@@ -26,7 +26,7 @@ def in_children(tasks: Iterable, work: Callable, seconds: int, jobs: int) -> Ite
                     child = os.fork()
                     if child == 0:
                         _child(work, task, seconds, result)
-                    running[child] = task, result, time.monotonic() + 15 * seconds
+                    running[child] = task, result, time.monotonic() + 4 * seconds
                     continue
                 time.sleep(0.02)
                 for child, (task, result, deadline) in list(running.items()):
