@@ -23,6 +23,7 @@ SYMMETRIC_CALLS = {
     "minimum",
     "larger",
     "smaller",
+    "equal",
     "hypot",
     "mul",
     "plus",
@@ -59,12 +60,14 @@ class Mutant(NamedTuple):
     def source(self, original: bytes) -> bytes:
         return original[: self.start] + self.text.encode() + original[self.end :]
 
+    def change(self, original: bytes) -> str:
+        """What stood there -> what stands there now."""
+        parts = original[self.start : self.end].decode(), self.text
+        return " -> ".join(" ".join(part.split()) for part in parts)
+
     def told(self, original: bytes) -> str:
-        """FILE:LINE: what stood there -> what stands there now."""
-        before, after = (
-            " ".join(part.split()) for part in (original[self.start : self.end].decode(), self.text)
-        )
-        return f"{self.file}:{self.line}: {before} -> {after}"
+        """FILE:LINE: the change."""
+        return f"{self.file}:{self.line}: {self.change(original)}"
 
 
 def _texts(node: ast.AST) -> bool:
@@ -83,6 +86,14 @@ def _with(node: ast.AST, **fields: object) -> str:
 
 def _swapped(values: list[ast.expr], index: int) -> list[ast.expr]:
     return [*values[:index], values[index + 1], values[index], *values[index + 2 :]]
+
+
+def _alike(one: ast.expr, other: ast.expr) -> bool:
+    """Whether it does not matter which of two arguments comes first: the same, or 0.0 and False."""
+    match one, other:
+        case ast.Constant(value=x), ast.Constant(value=y):
+            return x == y
+    return ast.dump(one) == ast.dump(other)
 
 
 def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
@@ -112,13 +123,12 @@ def _expressions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                     text = ", ".join(map(ast.unparse, _swapped(values, index)))
                     yield node, f"{ast.unparse(node.value)}[{text}]"
         case ast.Call(args=values) if _name(node.func) not in SYMMETRIC_CALLS:
-            for index in range(
-                _name(node.func) == "clip", len(values) - 1
-            ):  # clip(x, low, high) is clip(low, x, high)
+            # clip(x, low, high) is clip(low, x, high)
+            for index in range(_name(node.func) == "clip", len(values) - 1):
                 pair = values[index : index + 2]
-                same = ast.dump(pair[0]) == ast.dump(pair[1])
-                same = same or (index == len(values) - 2 and _name(node.func) in ORDERLESS_ENDS)
-                if not same and not any(isinstance(value, ast.Starred) or _texts(value) for value in pair):
+                if _alike(*pair) or (index == len(values) - 2 and _name(node.func) in ORDERLESS_ENDS):
+                    continue
+                if not any(isinstance(value, ast.Starred) or _texts(value) for value in pair):
                     yield node, _with(node, args=_swapped(values, index))
     if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Constant):
         yield node.test, f"(not ({ast.unparse(node.test)}))"

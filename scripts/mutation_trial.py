@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import random
 import shutil
 import signal
 import sys
@@ -102,18 +101,24 @@ def met(task: tuple[Mutant, list[str], bool]) -> list:
 
 
 def drawn(seed: int, count: int, only: list[str], kernels: bool) -> list[Mutant]:
-    """Mutants of kernels, or of the rest of the package, each as likely as the others."""
-    every: list[Mutant] = []
+    """Mutants of kernels, or of the rest of the package, each as likely as the others.
+
+    Each is drawn by its text and that of its line: changes elsewhere leave a draw as it is.
+    """
+    every: list[tuple[str, Mutant]] = []
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         file = str(path.relative_to(ROOT))
-        if (
-            file.startswith(tuple(only))
-            and not file.startswith(NOT_MUTATED)
-            and kernels == ("/kernels/" in file)
-        ):
-            every += mutants_of(file, path.read_bytes())
-    random.Random(seed).shuffle(every)
-    return every[:count]
+        if file.startswith(NOT_MUTATED) or kernels != ("/kernels/" in file):
+            continue
+        source = path.read_bytes()
+        lines = source.splitlines()
+        seen: Counter = Counter()
+        for mutant in mutants_of(file, source):
+            words = f"{seed} {file} {mutant.change(source)} {lines[mutant.line - 1].strip()!r}"
+            seen[words] += 1
+            every.append((blocks.digest(f"{words} {seen[words]}".encode()), mutant))
+    chosen = [mutant for _, mutant in sorted(every) if mutant.file.startswith(tuple(only))]
+    return chosen[:count]
 
 
 COLUMNS = ("killed", "killed elsewhere", "survived", "not run")

@@ -78,6 +78,7 @@ def test_a_module_is_changed_where_it_computes_and_not_where_it_speaks():
     ("@when_compiling\ndef f(): return a + b", []), ("@leaf\ndef f(): return a + b", ["a - b"]),
     ("assert x > 1", []), ("y = zip(x, strict=True)", []),
     ("y = column(A, k, j)", ["column(k, A, j)"]), ("t = Thread(f, daemon=True)", []),
+    ("y = f(0.0, False)", ["1.0", "True"]), ("y = equal(a, b)", []),
     ("MOST_ROUNDS = 8", []), ("KEPT = 8", []), ("_KEPT = 0.5", ["0.55"]),
     ("y = 0.0 * x", ["1.0"]), ("1e30", []),
     ("y = window(x, 3, 2)", ["window(3, x, 2)", "window(x, 2, 3)", "4"]),
@@ -186,6 +187,17 @@ def test_a_toy_package_is_tried_by_some_tests(toy):
     assert verdicts["19: 1 -> 2"] == "not run"
     assert "all rest: 60.0 % of those that a test runs are killed" in said
     assert code == 1
+
+
+def test_a_draw_stays_when_other_lines_change(toy):
+    options = ("--seed", "3", "--count", "5", "--only", "toy/numbers.py", "--tests", "test/nothing")
+    draws = []
+    for text in (TOY, TOY.replace(b"LIMIT: dict", b"\nOTHER = 7\nLIMIT: dict")):
+        (toy / "toy/numbers.py").write_bytes(text)
+        _, places, said = tried(toy, *options)
+        draws.append({place.partition(": ")[2] for place in places})
+        assert len(draws[-1]) == 5, said
+    assert len(draws[0] & draws[1]) >= 4
 
 
 def test_a_mistake_in_a_program_that_a_test_starts_is_noticed(toy):
