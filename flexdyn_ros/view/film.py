@@ -149,7 +149,7 @@ def _mode(viewer: Any, share: float) -> None:
 
 
 def _tour(viewer: Any, share: float) -> None:
-    viewer.q = viewer.reach.in_turn(2.0 * np.pi * viewer.robot.nv * share)
+    viewer.q = viewer.reach.in_turn(2.0 * np.pi * viewer.reach.turns * share)
     viewer.v = np.zeros(viewer.robot.nv)
 
 

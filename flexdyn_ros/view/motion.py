@@ -30,6 +30,8 @@ class Reach:
     lower, upper : (nv,) arrays
         [rad, m]; position limits where there are some, a turn for joints without, else what `robot.random`
         draws.
+    turns : int
+        Of a tour: coordinates that it moves.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -50,6 +52,7 @@ class Reach:
         # of a closed mechanism the others follow, and would turn it over
         is_led = robot.functions.is_constrained and robot.driven.any()
         self._toured = np.flatnonzero(robot.driven) if is_led else np.arange(robot.nv)
+        self.turns = self._toured.size
         idle = self.upper - self.lower < 1e-9
         self.lower[idle], self.upper[idle] = -1.0, 1.0
 
@@ -65,7 +68,7 @@ class Reach:
     def in_turn(self, phase: float) -> np.ndarray:
         """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back; of
         closed mechanisms those that are driven."""
-        number = int(self._toured[int(phase / (2.0 * np.pi)) % self._toured.size])
+        number = int(self._toured[int(phase / (2.0 * np.pi)) % self.turns])
         share = 0.5 * np.sin(phase)
         x = np.zeros(self.lower.size)
         x[number] = share * self.upper[number] if share > 0.0 else -share * self.lower[number]

@@ -294,7 +294,7 @@ class Viewer:
             return (self.playback.end - self.playback.start) / self.playback.speed
         if self.source == "mode":
             return SWING
-        return SWING * self.robot.nv if self.source == "tour" else 0.0
+        return SWING * self.reach.turns if self.source == "tour" else 0.0
 
     def show_moment(self, move: Callable[[], None]) -> None:
         """Move, and draw at once, in the caller's thread."""

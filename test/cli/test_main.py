@@ -12,6 +12,7 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.cli.main import main
+from flexdyn_ros.families import registry
 
 BROKEN = """<robot name="broken">
   <link name="a"/>
@@ -100,6 +101,29 @@ def test_check_leaves_cells_empty_where_locked_joints_leave_fewer_modes(flexdyn)
     # two joints and four modes of links, of which the last two are those of the last four with joints locked
     assert [len(cells[n]) for n in "123456"] == [5, 5, 6, 6, 3, 3]
     assert [cells[n] for n in "56"] == [cells[n][3:] for n in "34"]
+
+
+def test_check_tells_the_masses_of_flexible_links_and_nothing_of_them_without_any(flexdyn, tmp_path):
+    """T = B + P + R, of masses and of first moments along the beam."""
+    path = tmp_path / "boom.urdf"
+    path.write_text(
+        '<robot name="crane"><link name="base"/><link name="boom"><inertial><origin xyz="0.75 0 0"/>'
+        '<mass value="8"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="4" iyz="0" izz="4"/></inertial></link>'
+        '<joint name="slew" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/>'
+        '</joint><flexdyn reference="boom"><beam length="2" mass_per_length="1.5" EIy="1e4" EIz="1e4"/>'
+        '<modes bending_z="3"/><body name="drum" station="0.25"><mass value="4"/></body></flexdyn></robot>'
+    )
+    run = flexdyn("check", str(path))
+    assert run.returncode == 0, run.stderr
+    rows = [line.split() for line in run.stdout.splitlines() if line.startswith("boom  ")]
+    assert rows[1:4] == [
+        ["boom", "2", *["3", "bending_z;", "eigen,", "clamped-free"]],
+        ["boom", "m", "8", "3", "4", "1"],
+        ["boom", "m", "x", "6", "3", "2", "1"],
+    ]
+    run = flexdyn("check", "two_link")
+    assert run.returncode == 0, run.stderr
+    assert not re.search("flexible links|remainder", run.stdout, re.IGNORECASE)
 
 
 def test_check_tells_mobility_and_loads(flexdyn):
@@ -233,6 +257,34 @@ def test_schema_prints_or_writes_an_xml_schema(flexdyn, tmp_path):
     etree.XMLSchema(etree.fromstring(run.stdout.encode()))
     assert flexdyn("schema", "--xsd", "-o", str(tmp_path / "flexdyn.xsd")).returncode == 0
     assert (tmp_path / "flexdyn.xsd").read_text().strip() == run.stdout.strip()
+
+
+def test_the_reference_has_the_elements_of_families_that_the_environment_names(
+    flexdyn, tmp_path, monkeypatch
+):
+    (tmp_path / "ducted.py").write_text(
+        "from dataclasses import replace\n"
+        "from flexdyn_ros.description.language.vocabulary import element, positive\n"
+        "from flexdyn_ros.families.trees.family import TREES\n"
+        '@element("duct", "A fan in a ring.")\n'
+        "class Duct:\n"
+        '    swept: float = positive("m2", "area of the fan")\n'
+        'DUCTED = replace(TREES, kind="ducted", elements=(Duct,))\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(registry.VARIABLE, "ducted:DUCTED")
+    # the environment is read once in a process
+    registry._register_named.cache_clear()
+    known = len(registry._FAMILIES)
+    try:
+        table, xsd = (flexdyn("schema", form) for form in ("--table", "--xsd"))
+    finally:
+        for family in registry._FAMILIES[:-known]:
+            registry.unregister(family)
+    for run in (table, xsd):
+        assert run.returncode == 0, run.stderr
+        assert "area of the fan" in run.stdout
+    assert "area of the fan" not in flexdyn("schema").stdout
 
 
 def test_the_version_is_printed():

@@ -200,6 +200,20 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_run(tmp_path):
     assert ".svg" in output
 
 
+def test_files_of_a_run_go_into_new_folders_and_then_into_the_same(tmp_path):
+    place = tmp_path / "runs" / "of today"
+    options = ("--quiet", "--save", str(place / "run.npz"), "--csv", str(place / "tables" / "run.csv"))
+    for angle in (0.1, 0.2):
+        code, output, error = flexdyn(
+            "simulate", "two_link", "--duration", "0.01", "--q", f"elbow={angle}", *options
+        )
+        assert code == 0, (output, error)
+        run = flexdyn_ros.Trajectory.load(place / "run.npz")
+        assert run["elbow"][0] == angle
+        rows = (place / "tables" / "run.csv").read_text().splitlines()
+        assert len(rows) == 1 + len(run)
+
+
 def test_methods_are_named_by_the_help_and_wrong_ones_refused():
     _, output, _ = flexdyn("simulate", "--help")
     for name in (*FIXED, *ADAPTIVE):

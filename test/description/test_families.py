@@ -9,7 +9,7 @@ import pytest
 
 from flexdyn_ros.description import read
 from flexdyn_ros.description.elements import joints, links, wheels
-from flexdyn_ros.description.elements.platforms import CylinderFriction
+from flexdyn_ros.description.elements.platforms import CylinderFriction, Leakage
 from flexdyn_ros.errors import DescriptionError
 
 HERE = Path(__file__).parent
@@ -261,6 +261,15 @@ def test_lugre_friction(hexapod: str) -> None:
     friction = robot.platform.hydraulics.friction
     assert friction == CylinderFriction("lugre", 250, 400, 0.02, 0.002, 600, 1e6, 300)
     assert robot.platform.hydraulics.valve.natural_frequency_hz is None
+
+
+def test_friction_and_leaks_of_a_leg_that_are_not_said_are_none(hexapod: str) -> None:
+    options = {"platform.hydraulics.friction.viscous": None, "platform.hydraulics.leakage.internal": None}
+    said, silent = (read(hexapod, options=some).platform.hydraulics for some in ({}, options))
+    assert (said.friction.viscous, said.leakage.internal) == (600.0, 5e-13)
+    assert (silent.friction.viscous, silent.friction.coulomb) == (0.0, said.friction.coulomb)
+    assert silent.leakage == Leakage(internal=0.0, external_bore=0.0, external_rod=0.0)
+    assert (silent.supply.relief_conductance, silent.supply.makeup_conductance) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Cylinders of a platform in C, CasADi and FMUs: the steps of `simulate`, and the motion itself."""
 
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -107,6 +108,24 @@ def test_the_example_prints_pythons_numbers(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "hydraulic_step: oil1" in done.stdout
     assert "STEWART_1T_OIL 24" in (tmp_path / "stewart_1t.h").read_text()
+
+
+def test_the_example_ends_one_step_of_simulate_after_its_begin(tmp_path):
+    robot = platform()
+    export.c(robot, tmp_path, ["hydraulic_step"])
+    tables = dict(re.findall(r"double (\w+)\[\] = \{([^}]*)\}", (tmp_path / "main.c").read_text()))
+    at = {name: np.array(numbers.split(","), dtype=float) for name, numbers in tables.items()}
+    assert np.ptp(at["valves_0"]) > 0.5
+    run = flexdyn_ros.simulate(
+        robot, 1e-3, at["q_0"], at["v_0"], control=ValveOpenings(at["valves_0"]), dt=1e-3
+    )
+    for name, found in (("q", run.q), ("v", run.v)):
+        expected = at[f"expected_hydraulic_step_{name}1"]
+        np.testing.assert_allclose(expected, found[-1], rtol=0.0, atol=1e-12)
+    _, _, own = started(robot)
+    states = dict(zip([name.replace("/", ".") for name in run.state_names], run.states[-1], strict=True))
+    expected = np.array([states[name] for name in own.names])
+    np.testing.assert_allclose(at["expected_hydraulic_step_oil1"], expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("variant", ["shipped", "stiff spools", "critical spools", "bristles", "plain oil"])

@@ -26,6 +26,18 @@ def information(robot, motion):
     return np.mean(np.log(np.linalg.svd(W.reshape(-1, len(columns)), compute_uv=False)))
 
 
+def condition(robot, motion):
+    """Condition number of that regressor, efforts scaled by their root mean squares."""
+    base = base_parameters(robot)
+    names = [p.name for p in robot.parameters]
+    a = np.gradient(motion.v, motion.t, axis=0)
+    W = robot.regressor(motion.q, motion.v, a).Y[
+        ..., [names.index(base.parameters[i].name) for i in base.leading]
+    ]
+    W = W / np.sqrt(np.mean(motion.tau**2, axis=0))[:, None]
+    return np.linalg.cond(W.reshape(-1, base.rank))
+
+
 @pytest.fixture(scope="module")
 def robot():
     return load("seven_joint_arm")
@@ -79,18 +91,21 @@ def test_the_condition_number_is_another_criterion():
     one = excite(robot, 6.0, limits, "condition", evaluations=150)
     few = excite(robot, 6.0, limits, "condition", evaluations=1)
 
-    def condition(motion):
-        base = base_parameters(robot)
-        names = [p.name for p in robot.parameters]
-        a = np.gradient(motion.v, motion.t, axis=0)
-        Y = robot.regressor(motion.q, motion.v, a).Y
-        W = (
-            Y[..., [names.index(base.parameters[i].name) for i in base.leading]]
-            / np.std(motion.tau, axis=0)[:, None]
-        )
-        return np.linalg.cond(W.reshape(-1, base.rank))
+    assert condition(robot, one) < condition(robot, few)
 
-    assert condition(one) < condition(few)
+
+def test_progress_tells_the_criterion_of_the_best_motion_so_far():
+    robot, told = load("two_link"), []
+    motion = excite(
+        robot, 6.0, {"velocity": 2.0}, "condition", evaluations=40, progress=lambda *now: told.append(now)
+    )
+    numbers, values = zip(*told, strict=True)
+    # a tenth are drawn before the search begins
+    assert numbers == tuple(range(5, 41))
+    assert all(np.diff(values) <= 0.0)
+    assert values[-1] < values[0]
+    # the logarithm of the condition number, to what other samples of the same motion make of it
+    assert values[-1] == pytest.approx(np.log(condition(robot, motion)), abs=0.1)
 
 
 def test_links_that_bend_stay_within_the_deflection():

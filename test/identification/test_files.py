@@ -1,6 +1,7 @@
 """CSV, npz and MAT files of others: separators, units, structs, lengths, and what they may cost."""
 
 import io
+import os
 import warnings
 
 import numpy as np
@@ -227,6 +228,26 @@ def test_arrays_of_structs_and_cells_have_their_number(tmp_path):
     with pytest.warns(FlexdynWarning, match="empty"):
         found = Measurement.read(tmp_path / "a.mat")
     np.testing.assert_array_equal(found["c[1]"], 3 * X)
+
+
+def test_structs_lie_32_deep_in_each_other_and_no_deeper(tmp_path):
+    """As the program of its own reads them, that many levels and one more."""
+
+    def read(struct):
+        savemat(tmp_path / "a.mat", {"time": T, "s": struct})
+        output = os.open(tmp_path / "numbers", os.O_WRONLY | os.O_CREAT)
+        return mat_child.read({"file": str(tmp_path / "a.mat"), "output": output, "most_bytes": 1 << 20})
+
+    inside, name = {"x": X, "y": 2.0 * X, "note": "by hand"}, "s"
+    for _ in range(31):
+        inside, name = {"f": inside}, f"{name}.f"
+    answer = read(inside)
+    # shapes of variables of MATLAB
+    assert answer["arrays"] == [("time", [1, 30]), (f"{name}.x", [1, 30]), (f"{name}.y", [1, 30])]
+    assert answer["left_out"] == {f"{name}.note": "text"}
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "numbers"), np.concatenate([T, X, 2.0 * X]))
+    with pytest.raises(mat_child.Refused, match="holds more than 10000 fields, or 32 structs in each other"):
+        read({"f": inside})
 
 
 def damaged(tmp_path, changes):

@@ -89,6 +89,35 @@ def test_only_numbers_change_and_the_file_gives_the_identified_robot(arm, tmp_pa
     assert not list(tmp_path.glob(".identified*"))
 
 
+def test_a_description_that_is_xacro_is_written_expanded(tmp_path):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.urdf.xacro"
+    named = (
+        '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="2"/>'
+    )
+    text = ARM.replace('<robot name="arm">', named).replace('value = "2.0"', 'value="${m}"')
+    path.write_text(text)
+    start = load(path)
+    truth = start.with_parameters({"upper/mass": 2.7, "elbow/damping": 0.3})
+    found = fitted(start, measured(truth), parameters=["upper/mass", "upper/izz", "elbow/damping"])
+    found.write_urdf(tmp_path / "identified.urdf")
+    assert path.read_text() == text
+    new = (tmp_path / "identified.urdf").read_text()
+    assert not re.search(r"\$\{|<xacro", new)
+    read = load(tmp_path / "identified.urdf")
+    assert np.abs(efforts(read) - efforts(found.robot)).max() < 1e-9
+    assert np.abs(efforts(read) - efforts(start)).max() > 0.1
+
+
+def test_a_file_that_got_a_document_type_since_is_not_changed_in_place(arm, tmp_path):
+    start = load(arm)
+    found = fitted(start, measured(other_numbers(start)), parameters="elbow/damping")
+    arm.write_text(ARM.replace("<robot", "<!DOCTYPE robot>\n<robot", 1))
+    with pytest.raises(errors.StateError, match="has a document type"):
+        found.write_urdf(tmp_path / "identified.urdf")
+    assert not (tmp_path / "identified.urdf").exists()
+
+
 def test_what_the_file_lacks_is_added_where_it_belongs(arm, tmp_path):
     start = load(arm)
     truth = start.with_parameters({"elbow/friction": 0.3, "elbow/damping": 0.2, "shoulder/rotor": 0.02})

@@ -229,6 +229,33 @@ def test_a_workspace_shrinks_with_every_bound():
         experiment("workspace", flexdyn_ros.load("two_link"))
 
 
+def test_angles_of_joints_and_legs_that_touch_take_from_a_workspace():
+    text = flexdyn_ros.load("stewart_electric").description.text
+    free = text.replace('ball_limit="0.7" diameter="0.045"', 'ball_limit="0.9" diameter="0.001"')
+    arguments = {"extent": (0.2, 0.2, 0.1), "samples": 256}
+    whole = experiment("workspace", flexdyn_ros.load(free), **arguments)
+    assert (whole["lost_by_angle"], whole["lost_by_singularity"]) == (0.0, 0.0)
+    assert whole["volume"] > 0.0
+
+    def less(old, new):
+        assert old in free
+        found = experiment("workspace", flexdyn_ros.load(free.replace(old, new)), **arguments)
+        for name in ("stroke", "force", "singularity"):
+            assert found[f"lost_by_{name}"] == whole[f"lost_by_{name}"]
+        return found
+
+    for old, new in (
+        ('ball_limit="0.9"', 'ball_limit="0.2"'),
+        ('lower="-1.2" upper="1.2"', 'lower="-0.45" upper="0.45"'),
+    ):
+        found = less(old, new)
+        assert 0.0 < found["lost_by_angle"] < 1.0
+        assert 0.0 < found["volume"] < whole["volume"]
+    # neighbours are closest where they are joined, everywhere
+    found = less('diameter="0.001"', 'diameter="0.06"')
+    assert (found["lost_by_angle"], found["volume"]) == (1.0, 0.0)
+
+
 @pytest.mark.parametrize(("reach", "payload"), [(5.5, 800.0), (6.5, 1500.0)])
 def test_a_lift_on_oil_tells_the_pressure_that_virtual_work_gives(reach, payload):
     robot = flexdyn_ros.load("boom")

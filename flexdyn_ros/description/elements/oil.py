@@ -182,10 +182,6 @@ class CylinderHydraulics:
     cushion: Cushion | None = child(Cushion, default=None)
     control: ForceControl = child(ForceControl, default=ForceControl())
 
-    def counterbalance(self, port: str) -> Counterbalance | None:
-        """The valve that holds a chamber; None where there is none."""
-        return next((valve for valve in self.counterbalances if valve.port == port), None)
-
     def hose_volume(self, port: str) -> float:
         """Volume of the hose at a port [m3]; 0 without one."""
         return sum(hose.volume for hose in self.hoses if hose.port == port)

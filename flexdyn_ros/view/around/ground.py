@@ -183,7 +183,7 @@ class Shadow:
     ) -> None:
         self._shown, self._ground = shown, ground
         self._bodies = [(shape.link, *_hull(shape.vertices)) for shape in shown.shapes]
-        self._sections = np.unique(np.append(np.arange(0, PIECES + 1, STRIDE), PIECES))
+        self._sections = np.append(np.arange(0, PIECES, STRIDE), PIECES)
         parts = [faces for _, _, faces in self._bodies]
         parts += [tube.surface_faces(len(self._sections)) for tube in shown.tubes]
         q = shown.robot.neutral()
