@@ -78,7 +78,9 @@ def test_one_axis_joints_of_a_floating_joint_carry_its_link_where_the_robot_has_
     """Frames from the text: along x, y, z, then about the axes of yaw, pitch and roll."""
     robot = flexdyn_ros.load(INNER)
     expanded = flexdyn_ros.expand(robot)
-    joints = {j.find("child").get("link"): j for j in etree.fromstring(expanded.urdf.encode()).findall("joint")}
+    joints = {
+        j.find("child").get("link"): j for j in etree.fromstring(expanded.urdf.encode()).findall("joint")
+    }
     q = robot.random(np.random.default_rng(8))
     positions = dict(zip(expanded.joint_names, expanded.joint_positions(q), strict=True))
     T, link = np.eye(4), "body"
