@@ -74,6 +74,28 @@ def test_a_floating_joint_becomes_six_of_one_axis():
     assert not expanded.joint_efforts(np.ones(6)).any()
 
 
+def test_one_axis_joints_of_a_floating_joint_carry_its_link_where_the_robot_has_it():
+    """Frames from the text: along x, y, z, then about the axes of yaw, pitch and roll."""
+    robot = flexdyn_ros.load(INNER)
+    expanded = flexdyn_ros.expand(robot)
+    joints = {
+        j.find("child").get("link"): j for j in etree.fromstring(expanded.urdf.encode()).findall("joint")
+    }
+    q = robot.random(np.random.default_rng(8))
+    positions = dict(zip(expanded.joint_names, expanded.joint_positions(q), strict=True))
+    T, link = np.eye(4), "body"
+    while link in joints:
+        along = np.array(joints[link].find("axis").get("xyz").split(), dtype=float)
+        X, by = np.eye(4), positions[joints[link].get("name")] * along
+        if joints[link].get("type") == "prismatic":
+            X[:3, 3] = by
+        else:
+            X[:3, :3] = Rotation.from_rotvec(by).as_matrix()
+        T, link = X @ T, joints[link].find("parent").get("link")
+    assert link == "ground"
+    np.testing.assert_allclose(T, robot.frames(q, "body"), rtol=0.0, atol=1e-12)
+
+
 def test_mimic_joints_are_included_along_their_chain():
     robot = flexdyn_ros.load(MIMIC)
     expanded = flexdyn_ros.expand(robot)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from lxml import etree
 from pendulums import double_pendulum
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
+from flexdyn_ros.expanded.kernels.kinematics import sweep
 from flexdyn_ros.expanded.visuals import GENERATED
 from flexdyn_ros.expanding import expand
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
@@ -168,3 +170,18 @@ def test_sliders_of_joint_types_have_the_limits_stated_or_those_of_a_turn():
     assert sliders["table/x"] == [-2.0, 1.0]
     assert sliders["table/y"] == [-3.0, 7.0]
     np.testing.assert_allclose(sliders["screw/displacement"], [-0.02 * np.pi, 0.02 * np.pi], rtol=1e-8)
+
+
+@pytest.mark.parametrize("magnification", [0.0, 0.5, 20.0])
+def test_sections_of_a_bent_tube_are_turned_and_moved_rings(magnification):
+    """Rotation vectors of no, small and large angles; corners in any order, some more than once."""
+    rng = np.random.default_rng(7)
+    straight, displacement, rotation, ring = (rng.standard_normal((n, 3)) for n in (4, 4, 4, 5))
+    rotation *= np.array([0.0, 1e-4, 3e-3, 0.7])[:, None]
+    turned = Rotation.from_rotvec(magnification * rotation).as_matrix() @ ring.T
+    centres = straight + magnification * displacement
+    expected = (centres[:, None] + np.swapaxes(turned, 1, 2)).reshape(-1, 3)
+    corners, surface = rng.integers(0, 20, 30), np.zeros((20, 3))
+    points = np.full((30, 3), np.nan)
+    sweep(straight, displacement, rotation, magnification, ring, corners, surface, points)
+    np.testing.assert_allclose(points, expected[corners], rtol=0.0, atol=1e-12)

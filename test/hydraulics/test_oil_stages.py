@@ -353,3 +353,20 @@ def test_bristles_in_an_extrapolated_step_at_constant_rate_are_exact(v):
 @pytest.mark.parametrize("y", [-1e-4, 0.2, 0.4001])
 def test_a_step_of_a_cylinder_that_rests_is_not_rough_even_in_its_stops(y):
     assert extrapolated({"stop_stiffness": 2e7}, y, 0.0, 1e-3)[1] < 1e-6
+
+
+@pytest.mark.parametrize("y", [-1e-4, 0.1, 0.4002])
+def test_a_short_stage_of_a_shut_cylinder_at_rest_has_the_slopes_of_its_force(y):
+    """By the stroke at constant oil, of oil springs and end stops; by the rate, of friction and end stops."""
+    c = Circuit([{"stop_stiffness": 2e7, "stop_damping": 0.5, "viscous": 600.0}])
+    c.rest(0.2, 0.0)
+    own, line = np.zeros(stages.STAGES), np.zeros(stages.LINES)
+    stages.begin_step(c.P, c.S, c.flat, c.supplies[0], own, line, c.y, c.v, c.commands, c.modes, 1e-12)
+    stages.begin_stage(c.S, line, stages.WHOLE)
+
+    def stage(y, v):
+        return stages.comply(c.P, c.flat, c.S, own, line, stages.WHOLE, 1e-12, y, v)
+
+    by_y = (stage(y + 1e-7, 0.0)[0] - stage(y - 1e-7, 0.0)[0]) / 2e-7
+    by_v = (stage(y, 1e-4)[0] - stage(y, -1e-4)[0]) / 2e-4
+    assert stage(y, 0.0)[1:] == (pytest.approx(-by_y, rel=1e-5), pytest.approx(-by_v, rel=1e-5))

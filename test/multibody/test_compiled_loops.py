@@ -1,5 +1,7 @@
 """Compiled functions of robots with loops: they answer as the general methods, or leave it to these."""
 
+from types import SimpleNamespace
+
 import machines
 import numpy as np
 import pytest
@@ -138,6 +140,25 @@ def test_rows_are_counted_as_they_come_or_by_pivots(tilt, as_they_come):
         independent.solve_rows(F, as_they_come, order, x, left)
         np.testing.assert_allclose(G[:, :5] @ x[:5], c[:5], rtol=0.0, atol=1e-12)
         assert not x[4]
+
+
+@pytest.mark.parametrize(("tilt", "rank"), [(0.0, 3), (1.0, 4), (5e-4, 4)])
+def test_multipliers_of_rows_that_depend_give_the_share_of_what_they_can(tilt, rank):
+    """Rows W with a metric D: W' D^-1 W lam = c for any c that they reach, clear or not which rows depend."""
+    rng = np.random.default_rng(2)
+    J, D = rng.standard_normal((5, 6)), np.diag([1.0, 2.0, 0.5, 4.0, 0.25, 3.0])
+    J[3], J[4] = J[0] - J[2] + tilt * J[3], J[0] + J[1]
+    W = np.zeros((6, 8))
+    W[:, :5] = J.T
+    data = SimpleNamespace(G=np.zeros((5, 8)), F=np.zeros((5, 8)), left=np.zeros(8), order=np.zeros(8))
+    assert independent.independent_rows(data, W, D) == rank
+    G = J @ np.linalg.inv(D) @ J.T
+    c = np.zeros(8)
+    c[:5] = G @ rng.standard_normal(5)
+    lam = c.copy()
+    independent.solve_rows(data.F, rank, data.order, lam, data.left)
+    np.testing.assert_allclose(G @ lam[:5], c[:5], rtol=0.0, atol=1e-10)
+    assert np.count_nonzero(lam) == rank
 
 
 def test_factors_are_solved_forwards_and_backwards():

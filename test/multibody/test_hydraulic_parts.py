@@ -218,6 +218,15 @@ def test_lugre_friction_is_exact_at_constant_velocity_and_ends_on_the_stribeck_c
     assert just.force_friction[0] == pytest.approx((1e3 + 600) * v, rel=1e-5)
 
 
+def test_bristles_without_damping_are_springs():
+    """Before they have bent nothing resists; after a stroke that is short for them, sigma0 times it does."""
+    h = cylinder(friction={**LUGRE, "bristle_damping": 0.0, "viscous": 0.0})
+    just = step(h, at_pressures(h, 60 * BAR, 60 * BAR), 0.3, 0.3, 0.0, 1e-12)
+    assert just.force_friction[0] == pytest.approx(1e6 * 0.3e-12, rel=1e-6)
+    bent = step(h, at_pressures(h, 60 * BAR, 60 * BAR), 0.3, -0.3, 0.0, 1e-9)
+    assert bent.force_friction[0] == pytest.approx(-1e6 * 0.3e-9, rel=1e-5)
+
+
 def test_an_end_stop_pushes_inside_and_gives_back_the_restitution_of_hunt_and_crossley():
     """Restitution is about 1 - d_e times the speed of impact."""
     # chambers so soft that only the stop counts

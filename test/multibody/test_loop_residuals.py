@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from machines import joint, robot, rod
 from scipy.spatial.transform import Rotation
 
+from flexdyn_ros import load
 from flexdyn_ros.families.trees.loops.geometry import rotation_vector
 from flexdyn_ros.multibody.constraints.kernels import residual as at
 from flexdyn_ros.multibody.constraints.loop import ROWS, triad
@@ -117,3 +119,23 @@ def test_every_type_vanishes_where_its_joint_is_closed(type):
     for row in ROWS[type]:
         line = rows[row, at.LINE : at.LINE + 12]
         assert np.abs(line).max() > 0.4
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-4, 0.6, 1.5])
+def test_turns_that_are_assembled_have_the_slopes_of_their_rotation_vector(size):
+    """Of an arm of three skew joints whose hand is welded to the world, by central differences of log(Q)."""
+    parts = (
+        rod("a", 0.3, 1.0), rod("b", 0.4, 2.0), rod("c", 0.2, 1.5),
+        joint("i", "ground", "a", axis=(0.0, 0.6, 0.8)),
+        joint("j", "a", "b", at=(0.3, 0.0, 0.0), axis=(1.0, 0.0, 0.0)),
+        joint("k", "b", "c", at=(0.4, 0.1, 0.0), axis=(0.0, 0.8, -0.6)),
+    )  # fmt: skip
+    weld = '<loop name="weld" type="fixed" base="world" base_xyz="0.7 0.1 0" end="c"/>'
+    geometry = load(robot("arm", *parts, flexdyn=weld)).functions.layers[-1].closing.geometry
+    q, h = size * np.array([0.7, -0.5, 0.9]), 1e-6
+    phi, J = geometry.to_assemble(q)
+    turns = geometry.at(q[None], np.zeros((1, 3))).turns[0, 0]
+    np.testing.assert_allclose(phi[3:], Rotation.from_matrix(turns[0].T @ turns[1]).as_rotvec(), atol=1e-12)
+    for i, e in enumerate(h * np.eye(3)):
+        slope = (geometry.to_assemble(q + e)[0] - geometry.to_assemble(q - e)[0]) / (2.0 * h)
+        np.testing.assert_allclose(J[:, i], slope, atol=1e-8)

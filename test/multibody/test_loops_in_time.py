@@ -3,6 +3,7 @@
 import machines
 import numpy as np
 import pytest
+from implicit_steps import accelerations
 from machines import excavator
 
 import flexdyn_ros
@@ -98,18 +99,6 @@ def test_an_implicit_step_solves_the_equations_of_both_forces_and_loops(name, h)
     expected = np.linalg.lstsq(K, right, rcond=1e-12)[0][: robot.nv]
     np.testing.assert_allclose(a, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
     assert np.abs(J @ a + bias).max() < 1e-9 * np.abs(a).max()
-
-
-def accelerations(motion, q, v, force, extra, h, of=None):
-    """The row `accelerate` of a table; that of the motion by default."""
-    chosen, work, a = of or motion.table, np.zeros(motion.work_size), np.zeros(v.size)
-    arrays = q.copy(), v.copy(), force.copy(), extra.copy()
-    table.call_ready(chosen["ready"].address, (motion.robot, work.ctypes.data))
-    place = [x.ctypes.data for x in arrays]
-    table.call_accelerate(
-        chosen["accelerate"].address, (motion.robot, work.ctypes.data, 0.0, *place, h, a.ctypes.data)
-    )
-    return a
 
 
 def test_a_free_run_keeps_its_energy_for_ten_seconds():

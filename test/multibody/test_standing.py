@@ -6,6 +6,7 @@ import pytest
 from mounted_platforms import with_arm
 
 import flexdyn_ros as fd
+from flexdyn_ros.multibody.elements.kernels import standing_legs as legs
 
 SIZE = 17
 
@@ -195,3 +196,22 @@ def test_parameters_of_legs_enter_derivatives_though_the_legs_are_round():
     )
     assert np.abs(found).max() > 1e-3
     close(found, (4.0 * near - 3.0 * here - far) / (2.0 * step), 1e-6)
+
+
+@pytest.mark.parametrize("universal", [False, True])
+def test_the_short_formula_of_round_legs_is_that_of_any_leg(universal):
+    """Any line, motion and gravity; masses on the axis of the leg, equal inertias across."""
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        numbers = np.zeros(legs.STANDING_LEG)
+        axis = rng.standard_normal(3)
+        numbers[legs.AXIS : legs.AXIS + 3] = axis / np.linalg.norm(axis)
+        numbers[legs.ROD_MASS], numbers[legs.CYLINDER_MASS] = 1.2, 2.3
+        numbers[legs.ROD_MOMENT + 2], numbers[legs.CYLINDER_MOMENT + 2] = -0.4, 0.7
+        numbers[legs.LEG_INERTIA : legs.LEG_INERTIA + 6] = 0.9, 0.0, 0.0, 0.9, 0.0, 0.11
+        line, v, a, g = rng.standard_normal((4, 3))
+        length = np.linalg.norm(line)
+        given = numbers, 0, universal, line / length, length, 1.0 / length, v, a, g
+        np.testing.assert_allclose(
+            legs.force_of_plain_leg(*given), legs.force_of_leg(*given), rtol=0.0, atol=1e-12
+        )

@@ -43,6 +43,26 @@ def test_wrenches_act_through_the_jacobian(two):
         )
 
 
+def test_wrenches_on_arms_of_modal_kinematics_act_through_the_jacobian():
+    """On both sections, beside and between their ends; Jacobians against differences of frames."""
+    section = 'length="0.15" radius="0.0125" mass="0.15" stiffness="1700" damping="15" lower="0" upper="0.03"'
+    modal = {"formulation.kinematics": "modal", "formulation.order": 20}
+    robot = flexdyn_ros.load(chain(2, section), options=modal)
+    rng, h = np.random.default_rng(14), 1e-6
+    for frame in ("section_1@0.3", "section_2@0.8", "link_1", "link_2"):
+        w, J = rng.uniform(-1, 1, 6), robot.jacobian(Q2, frame)
+        for k, e in enumerate(h * np.eye(6)):
+            rate = (robot.frames(Q2 + e, frame) - robot.frames(Q2 - e, frame)) / (2.0 * h)
+            W = rate[:3, :3] @ robot.frames(Q2, frame)[:3, :3].T
+            motion = [W[2, 1], W[0, 2], W[1, 0], *rate[:3, 3]]
+            np.testing.assert_allclose(J[:, k], motion, rtol=1e-7, atol=1e-6)
+        a = robot.forward_dynamics(Q2, V2, TAU2, {frame: w})
+        b = robot.forward_dynamics(Q2, V2, TAU2 + J.T @ w)
+        assert np.abs(a - b).max() < 1e-10 * np.abs(b).max()
+        tau = robot.inverse_dynamics(Q2, V2, b, {frame: w})
+        assert np.abs(tau - TAU2).max() < 1e-11 * np.abs(TAU2).max()
+
+
 def test_momentum_is_that_of_the_jacobians_and_obeys_newton(two):
     q, v, h = Q2, V2, 1e-6
     rate = (two.center_of_mass(q + h * v) - two.center_of_mass(q - h * v)) / (2 * h)

@@ -1,5 +1,7 @@
 """Beams from descriptions: sections, geometry, the mass rule of the contract (its section 1.3), refusals."""
 
+import re
+
 import numpy as np
 import pytest
 from flexible_robots import branched
@@ -210,6 +212,33 @@ def test_a_remainder_that_is_no_body_is_refused_with_all_parts():
     assert "remainder" in error.value.expected
     with pytest.raises(DescriptionError, match="not a body"):
         beam_of(pendulum(inertial(mass=4.0, iyy=0.3)))
+
+
+def test_a_refused_inertial_is_told_in_all_numbers():
+    """Mass, first moment and second moments about the root, of T = B + P + R: a beam along x with a body."""
+    section = '<rectangle width="0.04" height="0.02"/><material name="steel"/>'
+    lump = '<body name="lump" station="0.5"><mass value="0.3"/><origin xyz="0.1 0.2 0.3"/></body>'
+    whole = """<inertial><origin xyz="0.75 -0.25 0.125"/><mass value="4"/>
+      <inertia ixx="0.5" ixy="0.02" ixz="-0.04" iyy="0.8" iyz="0.06" izz="0.9"/></inertial>"""
+    with pytest.raises(DescriptionError) as error:
+        beam_of(pendulum(whole, section=section, more=lump))
+    found = {}
+    for part in str(error.value).split("beam axes: ")[1].split("; given")[0].split("; "):
+        name = re.search(r"\b[TBPR]\b", part).group()
+        mass, moment, second = re.split(", moment |, xx yy zz xy xz yz ", part.split("mass ")[1])
+        found[name] = np.array([float(x) for x in (mass, *moment.split(), *second.split())])
+    places = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
+    c, at = np.array([0.75, -0.25, 0.125]), np.array([0.85, 0.2, 0.3])
+    tensor = np.array([[0.5, 0.02, -0.04], [0.02, 0.8, 0.06], [-0.04, 0.06, 0.9]])
+    second = 0.5 * np.trace(tensor) * np.eye(3) - tensor + 4.0 * np.outer(c, c)
+    mass = 7850 * 0.04 * 0.02 * 1.5
+    sides = np.array([1.5**2 / 3, 0.04**2 / 12, 0.02**2 / 12])
+    # six digits are told
+    np.testing.assert_allclose(found["T"], [4.0, *(4.0 * c), *second[places]], rtol=5e-6)
+    np.testing.assert_allclose(found["P"], 0.3 * np.array([1.0, *at, *np.outer(at, at)[places]]), rtol=5e-6)
+    np.testing.assert_allclose(found["B"], mass * np.array([1, 0.75, 0, 0, *sides, 0, 0, 0]), rtol=5e-6)
+    np.testing.assert_allclose(found["R"], found["T"] - found["B"] - found["P"], rtol=5e-6, atol=5e-5)
+    assert f"{mass + 0.3:.6g} kg" in error.value.expected
 
 
 def test_station_none_uses_beam_and_bodies():

@@ -70,6 +70,18 @@ def test_mixed_tree_equals_newton_euler(base):
     compare(load(MIXED.replace("BASE", base)), seed=1)
 
 
+def test_tree_with_motors_behind_springs_equals_newton_euler():
+    """Also the first joint has one, whose spring is wound by the difference of two coordinates."""
+    more = "".join(
+        f'<flexdyn reference="{joint}"><rotor inertia="2e-3" gear_ratio="{ratio}"/>'
+        f'<joint_elasticity stiffness="{stiffness}" damping="0.3"/></flexdyn>'
+        for joint, ratio, stiffness in (("swing", 9, 80.0), ("side", 7, 50.0))
+    )
+    robot = load(MIXED.replace("BASE", "").replace("</robot>", f"{more}</robot>"))
+    assert robot.v_names[0] == "swing"
+    compare(robot, seed=4)
+
+
 @pytest.mark.parametrize(
     "urdf",
     ["panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf"],

@@ -105,6 +105,24 @@ def test_worked_example_has_the_printed_mass_matrix_accelerations_and_tip():
     assert pose[1:, 0] == pytest.approx([1.6556090897, 0.3400161186, -0.2887476844], abs=6e-11)
 
 
+@pytest.mark.parametrize("options", [CONSISTENT, SHORTENED], ids=name)
+def test_jacobian_is_the_derivative_of_the_tip_frames(options):
+    arm = read_serial(flexible_tree(), **options)
+    model = arm.model
+    q, v = tree_state(model.nv, 3)
+    for frame, tip in zip(arm.frames, arm.tip, strict=True):
+        J, pose, moved = np.empty((6, model.nv)), np.empty((4, 4)), np.empty((4, 4), complex)
+        frame = np.array(frame)
+        lagrange_jacobian(model.ints, model.floats, q, v, model.work(), frame, tip, J)
+        lagrange_frame(model.ints, model.floats, q, v, model.work(), frame, tip, pose)
+        lagrange_frame(
+            model.ints, model.floats, q + 1e-30j * v, 0j * v, model.work(complex), frame, tip, moved
+        )
+        rate = moved.imag / 1e-30
+        W = rate[1:, 1:] @ pose[1:, 1:].T
+        assert J @ v == pytest.approx([W[2, 1], W[0, 2], W[1, 0], *rate[1:, 0]], abs=1e-13)
+
+
 # ---------------------------------------- check 3: against a Lagrangian that shares nothing with ours
 
 
@@ -141,24 +159,6 @@ def test_mass_matrix_is_symmetric_positive_definite_and_carries_the_kinetic_ener
 
 
 # ---------------------------------------- check 7: inverse dynamics of forward dynamics, wrenches at the tips
-
-
-@pytest.mark.parametrize("options", [CONSISTENT, SHORTENED], ids=name)
-def test_jacobian_is_the_derivative_of_the_tip_frames(options):
-    arm = read_serial(flexible_tree(), **options)
-    model = arm.model
-    q, v = tree_state(model.nv, 3)
-    for frame, tip in zip(arm.frames, arm.tip, strict=True):
-        J, pose, moved = np.empty((6, model.nv)), np.empty((4, 4)), np.empty((4, 4), complex)
-        frame = np.array(frame)
-        lagrange_jacobian(model.ints, model.floats, q, v, model.work(), frame, tip, J)
-        lagrange_frame(model.ints, model.floats, q, v, model.work(), frame, tip, pose)
-        lagrange_frame(
-            model.ints, model.floats, q + 1e-30j * v, 0j * v, model.work(complex), frame, tip, moved
-        )
-        rate = moved.imag / 1e-30
-        W = rate[1:, 1:] @ pose[1:, 1:].T
-        assert J @ v == pytest.approx([W[2, 1], W[0, 2], W[1, 0], *rate[1:, 0]], abs=1e-13)
 
 
 def damped(data):

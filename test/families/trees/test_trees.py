@@ -241,3 +241,22 @@ def test_forward_dynamics_reads_nothing_that_other_verbs_left():
         look(q + 1.0)
         robot.inverse_dynamics(q + 2.0, v, v)
         assert np.array_equal(robot.forward_dynamics(q, v, tau), expected)
+
+
+@pytest.mark.parametrize("method", ["articulated", "lagrange"])
+@pytest.mark.parametrize(("coulomb", "static"), [(0.0, 1.0), (1.0, 1.0), (1.0, 2.5), (0.4, 0.9)])
+def test_static_friction_with_and_without_coulomb_friction_has_its_curve(coulomb, static, method):
+    text = f"""<robot name="hub"><link name="base"/><link name="wheel"><inertial><mass value="1"/>
+      <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial></link>
+      <joint name="turn" type="continuous"><parent link="base"/><child link="wheel"/><axis xyz="0 0 1"/>
+        <dynamics damping="0.7" friction="{coulomb}"/></joint>
+      <flexdyn reference="turn">
+        <friction static="{static}" stribeck_velocity="0.1" smoothing_velocity="0.02"/></flexdyn></robot>"""
+    robot = flexdyn_ros.load(text, options={"formulation.method": method})
+    for v in (0.0, 0.01, -0.05, 0.2, -3.0):
+        level = coulomb + (static - coulomb) * np.exp(-((v / 0.1) ** 2))
+        resistance = 0.7 * v + level * np.tanh(v / 0.02)
+        assert robot.inverse_dynamics([0.3], [v], [2.0])[0] == pytest.approx(0.6 + resistance, abs=1e-13)
+        assert robot.forward_dynamics([0.3], [v], [2.0])[0] == pytest.approx(
+            (2.0 - resistance) / 0.3, abs=1e-12
+        )

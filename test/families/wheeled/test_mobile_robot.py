@@ -5,6 +5,7 @@ from functools import wraps
 
 import numpy as np
 import pytest
+from implicit_steps import left_over
 from mobile_arms import arm, chain, efforts, state
 
 import flexdyn_ros
@@ -275,3 +276,18 @@ def test_single_calls_on_general_trees_do_without_their_general_way(monkeypatch)
             for y in (getattr(robot, verb)(*arguments), general[verb])
         )
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("tyres", [False, True])
+@pytest.mark.parametrize("h", [0.0, 0.02])
+def test_accelerations_of_an_implicit_step_solve_its_equation(tyres, h):
+    """Where the springs of the wheels have their free length: their forces are linear there."""
+    text = chain((True, False), tyres=tyres).replace('type="speed" speed="0.3"', 'type="force"')
+    robot = flexdyn_ros.load(text)
+    rng = np.random.default_rng(3)
+    q, v = 0.1 * rng.standard_normal((2, robot.nv))
+    q[robot.index("base/z")], q[robot.index("base/pitch")] = 0.26, 0.0
+    if tyres:
+        q[robot.index("base/z")] += 0.2
+        q[-2:] = 0.2
+    assert left_over(robot, q, v, h) < 1e-9

@@ -81,6 +81,20 @@ def test_random_roads_have_the_variance_of_their_class(road_class, rms):
     assert np.sqrt(0.5 * amplitudes @ amplitudes) == pytest.approx(rms, rel=2e-3)
 
 
+def test_waves_of_a_random_road_are_spread_over_phases_and_over_wave_numbers():
+    """Phases are even over the circle; each octave has the variance of Gd = 256e-6 (n/0.1)^-2 over it."""
+    amplitudes, k, phases = iso_waves("C", seed=2, lines=4000, n_min=0.02, n_max=1.28)
+    for order in (1, 2, 3):
+        # of directions at random the mean is about one over the root of their number
+        assert abs(np.exp(1j * order * phases).mean()) < 4.0 / np.sqrt(4000)
+    n = k / (2.0 * np.pi)
+    for low in 0.02 * 2.0 ** np.arange(6):
+        within = (low < n) & (n < 2.0 * low)
+        variance = 256e-6 * 0.1**2 * (1.0 / low - 0.5 / low)
+        assert 0.5 * np.sum(amplitudes[within] ** 2) == pytest.approx(variance, rel=5e-3)
+    assert not np.isin(iso_waves("C", seed=3, lines=4000)[2], phases).any()
+
+
 def test_the_same_seed_gives_the_same_road():
     X = np.linspace(0.0, 20.0, 50)
     one, two, other = (iso_road("B", seed=seed)(X)[0] for seed in (4, 4, 5))

@@ -138,19 +138,19 @@ def assemble(
     ints.add(columns.body_int)
     ints.add(np.array([row for row, _ in stations]).reshape(-1, 2))
     ints.add(_concatenate(np.arange(b.v_index, b.v_index + b.rows) for b in joint_bodies))
-    ints.add(_q_of_v(bodies, nv))
+    ints.add(_q_of_v(bodies, nq, nv))
     ints.add(_concatenate(np.arange(x.q_index, x.q_index + x.modes) for x in links))
     ints.add(_concatenate(np.arange(x.v_index, x.v_index + x.modes) for x in links))
     packed = ints.packed().astype(np.int64)
     return LagrangeModel(packed, floats.packed().astype(float), nq, nv, layout.work_size(packed))
 
 
-def _q_of_v(bodies: Sequence[Body], nv: int) -> np.ndarray:
-    """Index in q of each velocity coordinate, -1 for those of free joints."""
-    index = np.full(nv, -1, dtype=np.int64)
+def _q_of_v(bodies: Sequence[Body], nq: int, nv: int) -> np.ndarray:
+    """Index in q of each velocity coordinate, -1 for those of free joints; coordinates of no body, which are
+    those of motors, come last in q and in v."""
+    index = np.arange(nq - nv, nq, dtype=np.int64)
     for b in bodies:
-        if b.rows == 1:
-            index[b.v_index] = b.q_index
+        index[b.v_index : b.v_index + b.rows] = b.q_index if b.rows == 1 else -1
         if b.link is not None:
             index[b.link.v_index : b.link.v_index + b.link.modes] = np.arange(b.link.modes) + b.link.q_index
     return index
