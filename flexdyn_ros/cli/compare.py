@@ -60,7 +60,10 @@ def _notes(a: Trajectory, b: Trajectory) -> list[str]:
     """What cannot be compared."""
     notes = []
     for one, other, which in ((a, b, "first"), (b, a, "second")):
-        missing = [name for name in (*one.q_names, *one.effort_names) if name not in other.columns]
+        missing = [name for name in one.q_names if name not in other.columns]
+        missing += [
+            name for name in one.effort_names if f"{name}.effort" not in other.columns and name not in missing
+        ]
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             notes.append(f"only the {which} has {', '.join(missing[:5])}{more}")

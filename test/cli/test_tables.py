@@ -161,6 +161,20 @@ def test_what_only_one_has_is_a_difference(flexdyn, run, tmp_path):
     code, _, err = flexdyn("compare", tmp_path / "a.npz", tmp_path / "canadarm2.npz", "--rtol", "1e9")
     assert code == 1
     assert "boom_1/bending_y/1" in err
+    # five are named, the others counted
+    named, others = re.search(r"only the second has (.*) and (\d+) more", " ".join(err.split())).groups()
+    other = flexdyn_ros.Trajectory.load(tmp_path / "canadarm2.npz")
+    assert len(named.split(", ")) == 5
+    assert 5 + int(others) == len({*other.q_names, *other.effort_names} - set(run.columns))
+
+
+@pytest.mark.parametrize(
+    "name", ["boom_on_cylinder", "soft_arm", "stewart_1t", "stewart_electric", "mobile_arm"]
+)
+def test_a_run_is_no_different_from_itself(flexdyn, name, tmp_path):
+    flexdyn_ros.simulate(flexdyn_ros.load(name), 0.01, sample=0.01).save(tmp_path / "a.npz")
+    code, _, err = flexdyn("compare", tmp_path / "a.npz", tmp_path / "a.npz", "--rtol", "0")
+    assert (code, err) == (0, "")
 
 
 def test_robots_with_nothing_in_common_cannot_be_compared(run):

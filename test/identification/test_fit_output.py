@@ -271,6 +271,11 @@ def test_what_cannot_be_fitted_is_told(start, truth):
         fit_output(start, data, ["links.link_1.beam.EIx"])
     with pytest.raises(errors.UnknownNameError, match="EIx"):
         fit_output(start, data, ["link_1/EIz"], bounds={"link_1/EIx": (0.0, 1.0)})
+    for wrong in (np.nan, "three"):
+        with pytest.raises(
+            errors.StateError, match=rf"the start of link_1/EIz is '?{wrong}'?, expected a finite number"
+        ):
+            fit_output(start, data, ["link_1/EIz"], start={"link_1/EIz": wrong})
     with pytest.raises(errors.StateError, match="expected from 40 to 50"):
         fit_output(start, data, ["link_1/EIz"], bounds={"link_1/EIz": (40.0, 50.0)})
     with pytest.raises(errors.StateError, match="'tip' cannot be predicted"):

@@ -81,6 +81,9 @@ def test_accelerations_beyond_limits_and_robots_without_loads_have_none(arm):
     q[0] = arm.coordinates[0].upper + 0.1
     assert along_links(arm, Moment(q, still, still, q, held=False), STATIONS) == {}
     assert along_links(arm, Moment(q, still, still, q, held=True), STATIONS) != {}
+    for limit in (arm.coordinates[0].lower, arm.coordinates[0].upper):
+        q[0] = limit
+        assert along_links(arm, Moment(q, still, still, q, held=False), STATIONS) != {}
     soft = flexdyn_ros.load("soft_arm_3")
     q, still = soft.neutral(), np.zeros(soft.nv)
     assert along_links(soft, Moment(q, still, np.zeros(soft.nu), q, held=True), STATIONS) == {}

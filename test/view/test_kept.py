@@ -1,6 +1,8 @@
 """Films and pages as files: of every format, whole or not at all, and a page that a browser opens from
 disk."""
 
+import io
+
 import numpy as np
 import pytest
 from browser import browser, chromium
@@ -40,6 +42,14 @@ def test_films_of_every_format_hold_their_frames(images):
         found = imageio.imread(encoded(images, suffix, 10.0), index=None, extension=".png")
         assert found.shape[:3] == (3, 33, 47), suffix
     np.testing.assert_array_equal(found[1][..., :3], images[1])
+
+
+def test_a_gif_begins_again_for_ever_and_shows_each_image_as_long(images):
+    from PIL import Image
+
+    with Image.open(io.BytesIO(encoded(images, ".gif", 20.0))) as film:
+        assert film.info["loop"] == 0
+        assert film.info["duration"] == 50
 
 
 def test_a_film_for_players_holds_its_frames(images):
