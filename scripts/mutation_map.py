@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -25,13 +26,26 @@ from forks import in_children
 
 ROOT = Path(os.environ["FLEXDYN_ROOT"])
 PACKAGE = os.environ.get("FLEXDYN_MUTATED", "flexdyn_ros")
-# nodes and browsers need other processes, and tests of the repository's form notice no mutant
+# tests of the repository's form notice no mutant, and what starts nodes waits for them; messages alone do not
 TESTS_LEFT_OUT = ("nodes", "launch", "architecture", "writing", "scripts")
+STARTS_NODES = re.compile(r"node_process|^(from|import) rclpy(?!\.serialization)|^rclpy = ", re.MULTILINE)
 # s: what a test may take, of a processor and of time; a file, in whose second half few cases of a test run
 A_TEST, A_LONG_TEST, A_FILE, CASES = 3.5, 15, {True: 30, False: 14}, 4
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0",
-           "--import-mode=importlib", f"--rootdir={ROOT}",
-           "-m", "not slow and not cold and not realtime and not ros"]  # fmt: skip
+           "--import-mode=importlib", f"--rootdir={ROOT}"]  # fmt: skip
+MARKS = "not slow and not cold and not realtime"
+
+
+def files_of_tests() -> list[str]:
+    """Those that a mutant may meet."""
+    found = []
+    for path in sorted((ROOT / "test").rglob("test_*.py")):
+        folder = path.relative_to(ROOT / "test").parts[0]
+        text = path.read_text() if folder == "nodes" else ""
+        of_messages = "flexdyn_ros.simulation" in text and not STARTS_NODES.search(text)
+        if of_messages or folder not in TESTS_LEFT_OUT:
+            found.append(str(path.relative_to(ROOT)))
+    return found
 
 
 class Notes:
@@ -130,17 +144,18 @@ def mark_all(folder: Path, compiled: bool) -> list[tuple[str, str, str]]:
 
 def noted(task: tuple[str, bool, Path, list]) -> dict:
     """Tests of a file that pass, their seconds, and by file and name the tests that run a block."""
-    file, compiled, folder, marks = task
+    file, compiled, folder, places = task
     have_compiled(compiled)
     other_texts.hand_on(folder)
     notes = Notes(np.frombuffer(other_texts.install(), dtype=np.uint8), A_FILE[compiled])
-    pytest.main([*OPTIONS, "-p", "no:unraisableexception", file], plugins=[notes])
+    marks = MARKS if file.startswith("test/nodes/") else f"{MARKS} and not ros"
+    pytest.main([*OPTIONS, "-m", marks, "-p", "no:unraisableexception", file], plugins=[notes])
     tests = [test for test in notes.seconds if test in notes.passed - notes.failing]
     modules: dict[str, dict] = {}
     for index, test in enumerate(tests):
         contexts = (test, *notes.fixtures[test])
         for mark in set().union(*(notes.touched.get(context, ()) for context in contexts)):
-            module, text, name = marks[mark]
+            module, text, name = places[mark]
             known = modules.setdefault(module, {"text": text, "blocks": {}})
             known["blocks"].setdefault(name, []).append(index)
     return {"tests": tests, "seconds": [round(notes.seconds[test], 3) for test in tests], "modules": modules}

@@ -25,12 +25,13 @@ import scipy.optimize  # noqa: F401
 from forks import in_children
 from mutants import Mutant, mutants_of
 from mutation_map import (
+    MARKS,
     OPTIONS,
     PACKAGE,
     ROOT,
-    TESTS_LEFT_OUT,
     Use,
     dotted,
+    files_of_tests,
     have_compiled,
     interpreted,
     mapped,
@@ -96,7 +97,9 @@ def met(task: tuple[Mutant, list[str], bool]) -> list:
         other_texts.hand_on(Path(folder))
         other_texts.install()
         failures = Failures()
-        code = pytest.main([*OPTIONS, "-p", "no:unraisableexception", "-x", *tests], plugins=[failures])
+        code = pytest.main(
+            [*OPTIONS, "-p", "no:unraisableexception", "-m", MARKS, "-x", *tests], plugins=[failures]
+        )
     return [int(code) or int(bool(failures.failed)), failures.failed]
 
 
@@ -184,9 +187,7 @@ def main() -> int:
     )
     kept = cache / "mutate" / blocks.digest(makers)  # maps that others made are not read
     kept.mkdir(parents=True, exist_ok=True)
-    files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "test").rglob("test_*.py"))
-             if path.relative_to(ROOT / "test").parts[0] not in TESTS_LEFT_OUT]  # fmt: skip
-    files = [file for file in files if file.startswith(tuple(options.tests))]
+    files = [file for file in files_of_tests() if file.startswith(tuple(options.tests))]
     mutants = [mutant for kernels in (True, False)
                for mutant in drawn(options.seed, options.count, options.only, kernels)]  # fmt: skip
     kinds = {not interpreted(mutant.file) for mutant in mutants}
