@@ -1,5 +1,6 @@
 """`simulate --control`, `compare`, `from-dh` and `doctor`: files in, files out, exit codes."""
 
+import dataclasses
 import json
 import re
 
@@ -149,6 +150,24 @@ def test_other_samples_of_one_motion_agree_to_the_interpolation(arm):
     position = next(d for d in compare(fine, coarse) if d.quantity == "position")
     steepest = np.abs(np.diff(fine.v, axis=0)).max() / 0.001
     assert 0.3 < position.largest / (0.02**2 / 8 * steepest) < 1.05
+
+
+@pytest.mark.parametrize(("first", "last", "at"), [(5, 15, 5), (5, 15, 15), (0, 4, 4), (16, 20, 16)])
+def test_runs_are_compared_from_the_later_start_to_the_earlier_end(run, first, last, at):
+    part = dataclasses.replace(
+        run, t=run.t[first : last + 1], q=run.q[first : last + 1], v=run.v[first : last + 1],
+        tau=run.tau[first : last + 1], energy=None, work=run.work[first : last + 1],
+        dissipated=run.dissipated[first : last + 1], saturated=run.saturated[first : last + 1],
+    )  # fmt: skip
+    for one, other in ((run, part), (part, run)):
+        assert all(d.largest == pytest.approx(0.0, abs=1e-12) for d in compare(one, other))
+    moved = part.q.copy()
+    moved[at - first, 2] += 0.125
+    part = dataclasses.replace(part, q=moved)
+    for one, other in ((run, part), (part, run)):
+        found = next(d for d in compare(one, other) if d.quantity == "position")
+        assert found.largest == pytest.approx(0.125)
+        assert (found.column, found.time) == (run.q_names[2], run.t[at])
 
 
 def test_what_only_one_has_is_a_difference(flexdyn, run, tmp_path):
