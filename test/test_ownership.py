@@ -73,6 +73,14 @@ def test_a_folder_that_a_foreign_group_may_write_to_is_refused(tmp_path):
 
 
 @AS_ROOT
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o705])
+def test_a_folder_that_a_foreign_group_may_only_read_is_taken(tmp_path, mode):
+    folder = make(tmp_path / "a", mode)
+    os.chown(folder, -1, NOBODY)
+    assert own_folder(folder)[1] == ""
+
+
+@AS_ROOT
 @pytest.mark.parametrize("place", [".", ".."])
 def test_a_folder_of_another_user_or_below_one_is_refused_to_root_too(tmp_path, place):
     folder = make(tmp_path / "a" / "b")

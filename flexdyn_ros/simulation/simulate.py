@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynWarning, SimulationError, SingularityError, UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, SimulationError, SingularityError, StateError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, Plan, make_plan
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
@@ -171,6 +171,9 @@ def _singularity(run: Trajectory) -> tuple[str, ...]:
             run.robot.forward_dynamics(run.q[-1], run.v[-1])
     except SingularityError as error:
         return (str(error),)
+    except StateError:
+        # the state itself is beyond all numbers
+        return ()
     return ()
 
 

@@ -1,5 +1,6 @@
 """`simulate --control`, `compare`, `from-dh` and `doctor`: files in, files out, exit codes."""
 
+import dataclasses
 import json
 import re
 
@@ -118,6 +119,36 @@ def test_a_picture_for_print_has_its_size(flexdyn, tmp_path):
     assert "rigid" in (tmp_path / "run.svg").read_text()
 
 
+def test_a_rigid_twin_runs_as_long_as_the_robot_from_the_same_state(flexdyn, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        flexdyn_ros.Trajectory, "plot", lambda run, path, overlay, **_: drawn.append((run, overlay["rigid"]))
+    )
+    options = ("--beside-rigid", "--plot", tmp_path / "run.svg", "--quiet", "--sample", "0.01")
+    for number, words in enumerate((
+        ("--q", "shoulder=0.3", "--q", "elbow=-0.5", "--v", "elbow=0.7", "--v", "shoulder=-0.2"),
+        ("--from", tmp_path / "first.npz"),
+    )):  # fmt: skip
+        more = ("--save", tmp_path / "first.npz") if number == 0 else ()
+        efforts = ("--tau", "elbow=0.4", "--tau", "shoulder=-0.1", "--duration", "0.05")
+        code, _, error = flexdyn("simulate", "flexible_two_link", *efforts, *words, *options, *more)
+        assert code == 0, error
+    rigid = flexdyn_ros.load("flexible_two_link", options={"formulation.flexible": False})
+    for number, (run, twin) in enumerate(drawn):
+        assert run.t[0] == pytest.approx(0.05 * number)
+        np.testing.assert_allclose(twin.t, run.t, atol=1e-12)
+        alone = flexdyn_ros.simulate(
+            rigid, 0.05,
+            [run[name][0] for name in rigid.q_names],
+            [run[f"{name}.velocity"][0] for name in rigid.v_names],
+            control=rigid.efforts({"elbow": 0.4, "shoulder": -0.1}), sample=0.01,
+        )  # fmt: skip
+        assert np.abs(alone.v[-1] - alone.v[0]).max() > 1e-2
+        for name in rigid.q_names:
+            np.testing.assert_allclose(twin[name], alone[name], atol=1e-6)
+            np.testing.assert_array_equal(twin[f"{name}.effort"], alone[f"{name}.effort"])
+
+
 # ---- compare ----
 
 
@@ -149,6 +180,24 @@ def test_other_samples_of_one_motion_agree_to_the_interpolation(arm):
     position = next(d for d in compare(fine, coarse) if d.quantity == "position")
     steepest = np.abs(np.diff(fine.v, axis=0)).max() / 0.001
     assert 0.3 < position.largest / (0.02**2 / 8 * steepest) < 1.05
+
+
+@pytest.mark.parametrize(("first", "last", "at"), [(5, 15, 5), (5, 15, 15), (0, 4, 4), (16, 20, 16)])
+def test_runs_are_compared_from_the_later_start_to_the_earlier_end(run, first, last, at):
+    part = dataclasses.replace(
+        run, t=run.t[first : last + 1], q=run.q[first : last + 1], v=run.v[first : last + 1],
+        tau=run.tau[first : last + 1], energy=None, work=run.work[first : last + 1],
+        dissipated=run.dissipated[first : last + 1], saturated=run.saturated[first : last + 1],
+    )  # fmt: skip
+    for one, other in ((run, part), (part, run)):
+        assert all(d.largest == pytest.approx(0.0, abs=1e-12) for d in compare(one, other))
+    moved = part.q.copy()
+    moved[at - first, 2] += 0.125
+    part = dataclasses.replace(part, q=moved)
+    for one, other in ((run, part), (part, run)):
+        found = next(d for d in compare(one, other) if d.quantity == "position")
+        assert found.largest == pytest.approx(0.125)
+        assert (found.column, found.time) == (run.q_names[2], run.t[at])
 
 
 def test_what_only_one_has_is_a_difference(flexdyn, run, tmp_path):

@@ -240,6 +240,24 @@ def test_check_shows_all_mistakes_of_a_file(tmp_path):
     assert find_mistakes("canadarm2") == []
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_check_shows_each_mistake_once_however_few(count, tmp_path, flexdyn):
+    text = flexdyn_ros.load("two_link").description.text
+    mistakes = [
+        ('<mass value="1"/>', '<mass value="-1"/>', "mass is negative"),
+        ('name="elbow" type="continuous"', 'name="elbow" type="bent"', "unknown joint type"),
+        ("0 0 -9.81", "0 0 down", "wrong value of gravity"),
+    ][:count]
+    for right, wrong, _ in mistakes:
+        text = text.replace(right, wrong, 1)
+    (path := tmp_path / "wrong.urdf").write_text(text)
+    code, _, told = flexdyn("check", path)
+    assert code == 3
+    assert told.count("error:") == count
+    for *_, words in mistakes:
+        assert told.count(words) == 1, told
+
+
 def test_mistakes_of_one_block_do_not_hide_behind_each_other(tmp_path):
     text = flexdyn_ros.load("flexible_two_link").description.text
     wrong = text.replace("bending_y", "bendng_y")

@@ -54,7 +54,9 @@ def test_a_fit_that_is_doubtful_says_so_on_stderr(flexdyn, log):
     pytest.importorskip("pandas")
     code, out, err = flexdyn("identify", "two_link", log)
     assert code == 0
-    assert any(line.startswith("flexdyn: warning: ") and "shoulder.effort: saturated" in line for line in err)
+    told = [line for line in err if line.startswith("flexdyn: warning: ")]
+    assert sum("shoulder.effort: saturated" in line for line in told) == 1
+    assert len(told) == len(set(told))
     assert not any("warning" in line for line in out)
     assert not any("UserWarning" in line or "FlexdynWarning" in line for line in err)
 

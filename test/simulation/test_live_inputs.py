@@ -11,9 +11,13 @@ import flexdyn_ros
 from flexdyn_ros.loading import from_description
 from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil
 from flexdyn_ros.simulation import Stepper
+from flexdyn_ros.simulation.live.command_buffer import CommandBuffer
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive
 from flexdyn_ros.simulation.live.hydraulic_inputs import InputError, ranges_of, read_command
 from flexdyn_ros.simulation.live.joint_path import hermite, on_spline
+from flexdyn_ros.simulation.live.oil_drive import OilDrive
+from flexdyn_ros.simulation.live.pose_path import read_pose_path
+from flexdyn_ros.simulation.live.simulation import Driven, Simulation
 from flexdyn_ros.simulation.steps.stepper import OK
 
 
@@ -137,3 +141,128 @@ def test_freely_the_newest_force_acts_and_a_stale_one_leaves_the_damper():
     rate, limit = external.damping[external.lift] / MASS, -MASS * GRAVITY / external.damping[external.lift]
     assert stepper.v[0] == pytest.approx(limit + (v - limit) * np.exp(-0.1 * rate), rel=1e-9)
     assert external.sent[-1] == 108
+
+
+STIFFNESS, DAMPING = np.array([0.0, 0.0, 5e4, 3e4]), np.array([0.0, 0.0, 7e3, 4e3])
+
+
+def moved_by(**command):
+    """Two loads on oil from a state in motion, after a command to their cylinders has acted for 8 ms."""
+    robot = flexdyn_ros.load(hanging(second_mass=100.0))
+    assert robot.effort_names[2:] == ("lift", "second_lift")
+    buffer = CommandBuffer(Driven.of(robot), (), "effort", 0.0, "hold", False, "zero", False)
+    drive = OilDrive(robot, STIFFNESS, DAMPING, 0.1)
+    simulation = Simulation(robot, buffer, robot.neutral(), np.zeros(2), STIFFNESS, DAMPING, drive, dt=1e-3)
+    simulation.set_state(np.array([0.03, -0.02]), np.array([0.04, -0.01]))
+    fields = {"position": [], "velocity": [], "effort": [], **command}
+    stamp = SimpleNamespace(sec=0, nanosec=0)
+    buffer.take_joint_state(
+        SimpleNamespace(
+            name=["second_lift", "lift"], header=SimpleNamespace(stamp=stamp),
+            **{name: np.array(values, dtype=float) for name, values in fields.items()},
+        ), 0.0, 0.0,
+    )  # fmt: skip
+    assert simulation.tick(8)
+    assert drive.fused.mode == "force"
+    return np.concatenate((simulation.stepper.q, simulation.stepper.v, simulation.stepper.effort))
+
+
+def test_servos_of_cylinders_on_oil_ask_for_the_forces_of_springs_and_dampers():
+    # lengths of 0.98 and 1.03 m, rates of -0.01 and 0.04 m/s
+    springs = np.array([3e4, 5e4]) * [0.99 - 0.98, 1.01 - 1.03]
+    dampers = np.array([4e3, 7e3]) * [0.06 + 0.01, -0.02 - 0.04]
+    still = -np.array([4e3, 7e3]) * [-0.01, 0.04]
+    for command, force in (
+        ({"position": [0.99, 1.01], "velocity": [0.06, -0.02]}, springs + dampers),
+        ({"position": [0.99, 1.01]}, springs + still),
+        ({"velocity": [0.06, -0.02]}, dampers),
+    ):
+        found, expected = moved_by(**command), moved_by(effort=force)
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+        assert np.abs(expected - moved_by(effort=force + [50.0, 0.0])).max() > 1e-4
+
+
+# ---- paths of a pose ----
+
+
+def pose_message(times, poses, stamp=0.0, **twists):
+    """A path through poses (n, 7) [m], with twists or their rates (n, 6), angular first."""
+
+    def parts(seconds):
+        return SimpleNamespace(sec=int(seconds), nanosec=round(1e9 * (seconds % 1.0)))
+
+    def vectors(row):
+        names = [dict(zip("xyz", row[k : k + 3], strict=True)) for k in (0, 3)]
+        return SimpleNamespace(angular=SimpleNamespace(**names[0]), linear=SimpleNamespace(**names[1]))
+
+    points = []
+    for k, (time, pose) in enumerate(zip(times, poses, strict=True)):
+        target = SimpleNamespace(
+            translation=SimpleNamespace(**dict(zip("xyz", pose[:3], strict=True))),
+            rotation=SimpleNamespace(**dict(zip("xyzw", pose[3:], strict=True))),
+        )
+        given = {
+            name: [vectors(twists[name][k])] if name in twists else []
+            for name in ("velocities", "accelerations")
+        }
+        points.append(SimpleNamespace(transforms=[target], time_from_start=parts(time), **given))
+    header = SimpleNamespace(stamp=parts(stamp))
+    return SimpleNamespace(joint_names=["platform"], points=points, header=header)
+
+
+TWIST = np.array([0.1, -0.2, 0.15, 0.03, 0.02, -0.04])
+
+
+@pytest.mark.parametrize("stamp", [0.0, 1.75])
+def test_a_pose_path_through_uneven_points_of_one_motion_is_that_motion(stamp):
+    """Steady turning about one axis and steady shifting, until the last span brings it to rest."""
+    robot = flexdyn_ros.load("stewart_1t")
+    home, now = robot.neutral(), 2.0
+    begin = stamp or now
+    times = begin + np.array([0.125, 0.5, 2.0, 2.375, 3.5])
+    poses = np.array([robot.integrate(home, TWIST * (t - now), 1.0) for t in times])
+    path = read_pose_path(pose_message(times - begin, poses, stamp), robot, now, home, TWIST)
+    assert path.end == times[-1]
+    for time in np.linspace(now, times[-2] - 1e-9, 23):
+        pose, twist, rate = path(time)
+        away = robot.difference(robot.integrate(home, TWIST * (time - now), 1.0), pose)
+        np.testing.assert_allclose(away, 0.0, atol=1e-9)
+        np.testing.assert_allclose(twist, TWIST, rtol=1e-8)
+        np.testing.assert_allclose(rate, 0.0, atol=1e-7)
+    pose, twist, _ = path(times[-1])
+    np.testing.assert_allclose(robot.difference(poses[-1], pose), 0.0, atol=1e-12)
+    np.testing.assert_allclose(twist, 0.0, atol=1e-12)
+
+
+def test_a_pose_path_with_twists_and_their_rates_is_the_motion_that_has_them():
+    robot = flexdyn_ros.load("stewart_1t")
+    home, times = robot.neutral(), np.array([0.5, 0.75, 1.25])
+
+    def at(power):
+        # one turn and way by s = t^3, and its derivatives
+        return np.array([(t**3, 3.0 * t**2, 6.0 * t)[power] for t in times])[:, None]
+
+    poses = np.array([robot.integrate(home, TWIST * t**3, 1.0) for t in times])
+    message = pose_message(times, poses, velocities=at(1) * TWIST, accelerations=at(2) * TWIST)
+    path = read_pose_path(message, robot, 0.0, home, np.zeros(6))
+    for time in np.linspace(0.0, 1.25, 17):
+        pose, twist, rate = path(time)
+        away = robot.difference(robot.integrate(home, TWIST * time**3, 1.0), pose)
+        np.testing.assert_allclose(away, 0.0, atol=1e-9)
+        np.testing.assert_allclose(twist, 3.0 * time**2 * TWIST, atol=1e-9)
+        np.testing.assert_allclose(rate, 6.0 * time * TWIST, atol=1e-9)
+
+
+def test_twists_of_a_pose_path_are_rates_of_its_poses_where_the_axis_of_turning_changes():
+    robot = flexdyn_ros.load("stewart_1t")
+    home = robot.neutral()
+    ways = np.array([[0.2, -0.1, 0.05, 0.1, 0.0, 0.02], [0.0, 0.15, -0.2, 0.05, 0.1, 0.0], np.zeros(6)])
+    poses = [robot.integrate(home, way, 1.0) for way in ways]
+    path = read_pose_path(pose_message([0.75, 1.75, 2.5], poses), robot, 0.0, home, 0.5 * TWIST)
+    h = 1e-4
+    for time in (0.3, 0.6, 1.1, 1.6, 2.1):
+        before, (_, twist, rate), after = path(time - h), path(time), path(time + h)
+        slope = robot.difference(before[0], after[0]) / (2.0 * h)
+        # the twist is that of the turn to third order
+        np.testing.assert_allclose(twist, slope, atol=2e-3 * np.abs(slope).max())
+        np.testing.assert_allclose(rate, (after[1] - before[1]) / (2.0 * h), atol=5e-3)

@@ -205,6 +205,16 @@ def test_saturation_is_recorded():
         assert not free.saturated.any()
 
 
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "rosenbrock", "dop853", "lsoda"])
+def test_a_run_that_takes_no_time_has_the_efforts_of_its_state(method):
+    run = flexdyn_ros.simulate(double_pendulum(), 0.0, [0.3, 0.2], control=[0.3, -0.1], method=method)
+    assert run.t.tolist() == [0.0]
+    assert run.tau.tolist() == [[0.3, -0.1]]
+    robot = wheel(LIMITED, kind="revolute")
+    clipped = flexdyn_ros.simulate(robot, 0.0, control=[-5.0], saturate=True, method=method)
+    assert clipped.tau.tolist() == [[-2.0]]
+
+
 def test_wrenches_may_be_a_law():
     def spring(t, q, v):
         return {"disc": [0, 0, -100.0 * q[0], 0, 0, 0]}
@@ -241,6 +251,15 @@ def test_divergence_raises_with_what_there_is(method, calls_back):
     assert np.isfinite(run.v).all()
     assert np.isfinite(run.energy.total).all()
     assert (np.diff(run.t) > 0.0).all()
+
+
+@pytest.mark.filterwarnings("ignore:the result overflows")
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
+def test_a_state_beyond_all_numbers_is_told_as_any_that_diverges(method):
+    with pytest.raises(SimulationError, match=r"no longer finite after t = 0 s") as caught:
+        flexdyn_ros.simulate(double_pendulum(), 0.01, [0.3, 0.2], [1e200, 0.0], control=[1, 2], method=method)
+    run = caught.value.trajectory
+    assert (run.t.tolist(), run.v.tolist(), run.tau.tolist()) == ([0.0], [[1e200, 0.0]], [[1.0, 2.0]])
 
 
 def test_wrong_arguments_name_the_culprit():

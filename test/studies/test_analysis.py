@@ -234,6 +234,9 @@ def test_pictures_say_what_is_hatched(computed):
     assert figure.legends[0].get_title().get_text() == "hatched: it costs too much or g < 0.1"
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["it costs too much", "g < 0.1"]
+    both = {"f": {"least": 0.2, "most": 0.5}, "g": {"least": 0.1, "most": 0.6}}
+    lines = computed({**QUADRATIC, "feasible": both}, "four").plot(kind="contour").legends[0].get_lines()
+    assert len({line.get_color() for line in lines}) == 4
     unlabelled = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}}}, "unlabelled")
     assert unlabelled.plot(kind="contour").get_supxlabel() == "hatched: f > 0.5"
     with pytest.raises(DescriptionError, match="not bounds of a result"):

@@ -208,6 +208,20 @@ def test_the_ratio_of_least_error_is_near_the_published_one():
     assert errors[1] == min(errors)
     bent = experiment("lumped_against_exact", robot, bending=1.5)
     assert bent["best_ratio"] > found["best_ratio"]
+    # (r / xi - 1)^2 and r / xi - 1 have means of A / xi^2 - 2 B / xi + 1 and B / xi - 1; A / B is the best xi
+    means = []
+    for ratio in (0.4, 0.56, 1.0):
+        other = experiment("lumped_against_exact", robot, energy_ratio=ratio, bending=1.5)
+        first = ratio * (other["bias"] + 1.0)
+        second = other["best_ratio"] * first
+        assert other["error"] ** 2 == pytest.approx(second / ratio**2 - 2.0 * first / ratio + 1.0)
+        means.append((first, second))
+    np.testing.assert_allclose(means, means[:1] * 3, rtol=1e-12)
+    # as many states as are asked for, and others from another seed
+    drawn = [{}, {"states": 499}, {"seed": 1}, {"seed": 2}, {"seed": 1}]
+    errors = [experiment("lumped_against_exact", robot, bending=1.5, **more)["error"] for more in drawn]
+    assert len(set(errors)) == 4
+    assert errors[2] == errors[4]
     with pytest.raises(UnsupportedError, match="one soft section"):
         experiment("lumped_against_exact", flexdyn_ros.load("soft_arm_3"))
 
@@ -290,3 +304,32 @@ def test_a_lift_on_oil_tells_the_pressure_that_virtual_work_gives(reach, payload
     assert found["margin"] == min(found["pressure_margin"], found["sag_margin"])
     with pytest.raises(UnsupportedError, match="no cylinders on oil"):
         experiment("lift_with_oil", flexdyn_ros.load("two_link"), reach=0.5)
+
+
+def test_a_lift_on_oil_sags_as_its_least_energy_says():
+    robot = flexdyn_ros.load("boom")
+    arguments = {
+        "frame": "load_point", "reach": 5.5, "height": 2.0, "joints": ["lift", "fold"],
+        "pose": {"lift": 0.6, "fold": -1.0, "tilt": 0.3},
+    }  # fmt: skip
+    assert experiment("lift_with_oil", robot, payload=0.0, **arguments)["sag"] == 0.0
+    found = experiment("lift_with_oil", robot, payload=700.0, **arguments)
+    from flexdyn_ros.studies.experiments.reach import _pose_at
+
+    q = robot.neutral()
+    at = [robot.q_names.index(name) for name in ("lift", "fold", "tilt")]
+    q[at] = 0.6, -1.0, 0.3
+    q = _pose_at(robot, "load_point", 5.5, 2.0, q, ["lift", "fold"])
+
+    def least_energy(payload):
+        loaded = robot.with_payload("load_point", payload)
+        rest = loaded.static_equilibrium(q, hold=robot.hydraulics.names)
+        energy = loaded.energy(rest.q, np.zeros(robot.nv))
+        return energy.gravity + energy.elastic
+
+    # at rest the energy is least: its slope over the payload is g times the height of the frame
+    step, E = 20.0, least_energy
+    before = (4.0 * E(step) - 3.0 * E(0.0) - E(2.0 * step)) / (2.0 * step)
+    after = (E(700.0 + step) - E(700.0 - step)) / (2.0 * step)
+    assert found["sag"] > 1e-3
+    assert found["sag"] == pytest.approx((before - after) / np.linalg.norm(robot.gravity), rel=1e-4)

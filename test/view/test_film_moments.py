@@ -108,6 +108,27 @@ def test_a_film_of_a_pose_is_one_moment(viewer, bent):
     np.testing.assert_array_equal(q[0], bent)
 
 
+def test_a_browser_gets_a_picture_of_many_parts_at_once():
+    """Not in halves, which it would draw one after the other."""
+    import viser
+    import zstandard
+    from websockets.sync.client import connect
+
+    viewer = Viewer(flexdyn_ros.load("two_link"), port=8398)
+    protocol = f"viser-v{viser.__version__}"
+    try:
+        for i in range(400):
+            viewer.server.scene.add_frame(f"/part_{i}/")
+        with connect(f"ws://127.0.0.1:{viewer.port}", subprotocols=[protocol], max_size=None) as page:
+            told = page.recv(timeout=20.0)
+    finally:
+        viewer.close()
+    # lengths of the text, and of what it is packed into
+    length, packed = np.frombuffer(told[:16], "<u8").astype(int)
+    text = zstandard.ZstdDecompressor().decompress(told[16 : 16 + packed], max_output_size=length)
+    assert all(f"/part_{i}/".encode() in text for i in range(400))
+
+
 def test_a_browser_is_waited_for_without_keeping_the_processor_busy(monkeypatch):
     """Until it was sent the newest message, but not for ever; whoever has left is not waited for."""
 

@@ -9,7 +9,9 @@ import pytest
 from browser import in_picture
 
 import flexdyn_ros
-from flexdyn_ros.view.around.stage import ABOVE_PANEL, aim
+from flexdyn_ros.view import ShownRobot
+from flexdyn_ros.view.around.stage import ABOVE_PANEL, aim, room_of
+from flexdyn_ros.view.motion import Reach
 from flexdyn_ros.view.opening import first_scene, gentle_run
 
 pytest.importorskip("viser")
@@ -65,3 +67,19 @@ def test_a_slow_arm_keeps_its_velocity_limits():
     limits = np.array([c.velocity_limit for c in robot.coordinates])
     assert (np.abs(run.v).max(axis=0) < limits).all()
     assert np.ptp(run.q, axis=0).min() > 0.01
+
+
+def test_the_room_of_a_robot_reaches_half_its_way_to_every_side():
+    """Sliders along x and y that carry cubes, with other limits to each side."""
+    cube = """<visual><geometry><box size="0.2 0.2 0.2"/></geometry></visual><inertial><mass value="1"/>
+      <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>"""
+    text = f"""<robot name="sliders">
+      <link name="base"/><link name="a">{cube}</link><link name="b">{cube}</link>
+      <joint name="x" type="prismatic"><parent link="base"/><child link="a"/><axis xyz="1 0 0"/>
+        <limit lower="-2" upper="0.6" effort="1" velocity="1"/></joint>
+      <joint name="y" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+        <limit lower="-3" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    robot = flexdyn_ros.load(text)
+    low, high = room_of(ShownRobot(robot), Reach(robot))
+    np.testing.assert_allclose(low, [-1.1, -1.6, -0.1], atol=1e-9)
+    np.testing.assert_allclose(high, [0.4, 0.6, 0.1], atol=1e-9)

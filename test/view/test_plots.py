@@ -91,9 +91,12 @@ def test_what_stays_zero_is_named_and_not_drawn_at_full_scale():
     assert "Effort" not in titles
     assert "velocity [rad/s]" in figure.get_supxlabel()
     # rounding on a constant value is no motion either
-    noisy = dataclasses.replace(still, q=0.2 + 1e-17 * np.arange(still.q.size).reshape(still.q.shape))
-    low, high = next(ax for ax in noisy.plot().axes if ax.get_title(loc="left") == "Position").get_ylim()
-    assert high - low >= 1e-7
+    for step in (1e-17, 1e-14, 1e-12, 1e-10):
+        noisy = dataclasses.replace(still, q=0.2 + step * np.arange(still.q.size).reshape(still.q.shape))
+        low, high = next(ax for ax in noisy.plot().axes if ax.get_title(loc="left") == "Position").get_ylim()
+        assert high - low >= 1e-7
+        assert low < noisy.q.min() <= noisy.q.max() < high
+        assert 0.5 * (low + high) == pytest.approx(0.5 * (noisy.q.min() + noisy.q.max()), abs=1e-9)
 
 
 def test_what_is_constant_is_named_and_left_out():
