@@ -50,3 +50,25 @@ def left_over(robot: Any, q, v, h: float, seed: int = 0) -> float:
     left = (robot.mass_matrix(q) + np.diag(extra) + h * D + h * h * K) @ a
     right = force - robot.bias_forces(q, v) - h * K @ v
     return float(np.abs(left - right).max() / np.abs(right).max())
+
+
+def taken_left_over(robot: Any, q, v, h: float) -> float:
+    """What `losses` says of two mean speeds after a step of h, less speed' D mean, as a share of it; D is the
+    differences of damping and external forces by speeds, where actuators are after the step."""
+    motion, nv = robot.motion, robot.nv
+    motion.provide()
+    rng, work = np.random.default_rng(2), np.random.default_rng(1).uniform(0.6, 1.0, motion.work_size)
+    speed, mean = rng.standard_normal((2, nv))
+    there = robot.integrate(q, v, h)
+
+    def forces(v):
+        terms = robot.bias_terms(there, v)
+        return terms.damping + terms.external
+
+    D = np.array([0.5 * (forces(e) - forces(-e)) for e in np.eye(nv)]).T
+    arrays = q.copy(), v.copy(), speed.copy(), mean.copy(), np.zeros(nv), np.zeros(nv), np.zeros(nv)
+    place, before, one, other, force, extra, a = (x.ctypes.data for x in arrays)
+    rows, to = motion.table, (motion.robot, work.ctypes.data, 0.0)
+    table.call_accelerate(rows["accelerate"].address, (*to, place, before, force, extra, h, a))
+    found = table.call_losses(rows["losses"].address, (*to, place, before, one, other))
+    return abs(found / (speed @ D @ mean) - 1.0)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from oil_circuits import AREAS, BAR, HELD, PUMPS, SENSING, Circuit, K, rates_of
+from scipy.linalg import expm
 
-from flexdyn_ros.multibody.elements.cylinder.kernels import edges, pumps
+from flexdyn_ros.multibody.elements.cylinder.kernels import edges, pumps, spool
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
 from flexdyn_ros.multibody.elements.cylinder.kernels import supplies as of
 from flexdyn_ros.multibody.elements.cylinder.kernels.forces import decide
@@ -75,6 +76,69 @@ def test_slopes_of_what_enters_the_chambers_are_its_derivatives(valve):
         (_, _, f11, f12, f21, f22, f1s, f2s, _, d1, d2, ds) = found(0.0)
         expected = np.array([[f1s, f2s, ds], [f11, f21, d1], [f12, f22, d2]])
         np.testing.assert_allclose(slopes, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_rates_of_a_spool_are_those_of_its_exact_motion():
+    """Where it begins, and over a while: its equations are linear."""
+    kinds = [
+        {"spool_frequency": 300.0, "spool_damping": 0.6}, {"spool_frequency": 200.0, "spool_damping": 1.7},
+        {"spool_frequency": 150.0, "spool_damping": 1.0, "spool_time": 0.5}, {"spool_time": 0.02},
+        {"spool_frequency": 0.5, "spool_damping": 0.3},
+    ]  # fmt: skip
+    x, rate, u, h = 0.3, -7.0, 0.8, 1e-6
+    for kind in kinds:
+        P, lags = Circuit([kind]).P, "spool_frequency" not in kind
+        ends = np.array([spool.move_spool(P, x, rate, u, step) for step in (h, 2.0 * h)])
+        slopes = (4.0 * ends[0] - ends[1] - 3.0 * np.array([x, rate])) / (2.0 * h)
+        if lags:
+            # of first order, it has no momentum
+            slopes[1] = 0.0
+        np.testing.assert_allclose(spool.spool_rates(P, x, rate, u), slopes, rtol=1e-5)
+        found = spool.move_spool(P, x, rate, u, 7e-3)
+        if lags:
+            assert found[0] == pytest.approx(u + (x - u) * np.exp(-0.35), rel=1e-12)
+            assert found[1] == pytest.approx(spool.spool_rates(P, *found, u)[0], rel=1e-12)
+        else:
+            A = np.array([spool.spool_rates(P, 1.0, 0.0, 0.0), spool.spool_rates(P, 0.0, 1.0, 0.0)]).T
+            np.testing.assert_allclose(found, [u, 0.0] + expm(7e-3 * A) @ [x - u, rate], rtol=1e-11)
+    P = Circuit([{}]).P
+    assert spool.move_spool(P, x, rate, u, h) == (u, 0.0)
+    assert spool.spool_rates(P, x, rate, u) == (0.0, 0.0)
+
+
+def test_pumps_turn_back_over_their_band_below_what_they_hold():
+    """20 bar above the load, at most 250 bar, with a band of 10 bar; slopes against differences."""
+    sensing, constant, fixed = (
+        Circuit([{}], [pump]).S for pump in (SENSING, PUMPS["constant pressure"], PUMPS["fixed displacement"])
+    )
+    for load, held in ((3.0, 23.0), (100.0, 120.0), (229.0, 249.0), (231.0, 250.0), (280.0, 250.0)):
+        for S, target in ((sensing, held), (constant, 160.0)):
+            for below, share in ((10.5, 1.0), (8.0, 0.8), (3.0, 0.3), (-1.0, 0.0)):
+                ps, h = (target - below) * BAR, 1e3
+                found = pumps.demanded(S, ps, load * BAR)
+                assert found[0] == pytest.approx(share, abs=1e-12)
+                more = pumps.demanded(S, ps + h, load * BAR)[0], pumps.demanded(S, ps, load * BAR + h)[0]
+                less = pumps.demanded(S, ps - h, load * BAR)[0], pumps.demanded(S, ps, load * BAR - h)[0]
+                slopes = (np.array(more) - less) / (2.0 * h)
+                np.testing.assert_allclose(found[1:], slopes, rtol=1e-7, atol=1e-15)
+        assert pumps.demanded(fixed, 300e5, load * BAR) == (1.0, 0.0, 0.0)
+
+
+def test_an_accumulator_is_an_ideal_gas_behind_its_precharge():
+    """p V^k is constant; its energy is the work against the atmosphere; without one there is neither."""
+    for k in (1.0, 1.2):
+        S = Circuit([{}], [PUMPS["accumulator"] | {"accumulator_exponent": k}]).S
+        pressures = np.linspace(90e5, 180e5, 2001)
+        taken = np.array([pumps.accumulated(S, p) for p in pressures])
+        np.testing.assert_allclose(pressures * (1e-3 - taken[:, 0]) ** k, 90e5 * 1e-3**k, rtol=1e-12)
+        np.testing.assert_allclose(taken[1:-1, 1], np.gradient(taken[:, 0], pressures)[1:-1], rtol=1e-5)
+        work = np.trapezoid(pressures - 101325.0, taken[:, 0])
+        assert pumps.accumulated_energy(S, 180e5) == pytest.approx(work, rel=1e-6)
+        assert pumps.accumulated(S, 80e5) == (0.0, 0.0)
+        assert pumps.accumulated_energy(S, 80e5) == 0.0
+    S = Circuit([{}], [PUMPS["constant pressure"]]).S
+    assert pumps.accumulated(S, 100e5) == (0.0, 0.0)
+    assert pumps.accumulated_energy(S, 100e5) == 0.0
 
 
 def test_a_pump_senses_the_chamber_that_fills_and_tank_pressure_of_a_shut_spool():

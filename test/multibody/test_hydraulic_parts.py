@@ -179,6 +179,26 @@ def test_a_cushion_throttles_what_leaves_only():
     )
 
 
+@pytest.mark.parametrize("v", [0.25, -0.25])
+def test_forces_out_of_reach_are_those_beyond_what_the_open_valve_ends_at(v):
+    """Pushed or braked by the valve at this speed; make-up valves fill what tank pressure leaves hollow."""
+    h = cylinder(
+        friction=None,
+        leakage={"internal": 0.0},
+        supply={"makeup_conductance": 3e-6},
+        valve={"flow_ratio": 0.6},
+    )
+    for x in (1.0, -1.0):
+        state = at_pressures(h, 60 * BAR, 60 * BAR)._replace(
+            spool=np.array([x]), slewed_command=np.array([x])
+        )
+        for k in range(150):
+            state = step(h, state, 0.3 + v * 1e-3 * k, v, x)
+        for off, flagged in ((100.0, True), (-100.0, False)):
+            after = step(h, state, 0.3, v, state.force_hydraulic[0] + x * off, mode="force")
+            assert bool(int(after.flags[0]) & memory.FORCE_UNREACHABLE) == flagged, (x, off)
+
+
 # ---- friction and stops ----
 
 

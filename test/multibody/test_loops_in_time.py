@@ -1,5 +1,7 @@
 """Steps in time of closed mechanisms: they stay closed, converge with their order, and keep the energy."""
 
+import warnings
+
 import machines
 import numpy as np
 import pytest
@@ -185,6 +187,17 @@ def test_a_singular_pose_in_a_run_is_flagged_once_and_the_energy_goes_on():
     assert len(told) == 1
     total = np.asarray(run.energy.total)
     assert np.abs(total - total[0]).max() < 1e-6 * np.ptp(run.energy.kinetic)
+
+
+def test_a_run_is_not_told_of_singular_poses_that_an_earlier_one_passed():
+    robot = machines.four_bars(1)
+    v = robot.project(robot.neutral(), np.array([-1.0, 1.0, -1.0]))[1]
+    with pytest.warns(FlexdynWarning, match="singular pose"):
+        flexdyn_ros.simulate(robot, 2.0, robot.neutral(), v, dt=1e-3, method="rk4")
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            flexdyn_ros.simulate(robot, 0.01, robot.neutral(), v, dt=1e-3, method="rk4")
 
 
 def test_soft_stops_act_on_joints_of_loops():

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from machines import body, four_bar_urdf, joint, robot, rod
+from machines import Q, V, body, four_bar, four_bar_urdf, joint, robot, rod
 
 import flexdyn_ros
 from flexdyn_ros.description.elements.loops import Loop
+from flexdyn_ros.errors import FlexdynWarning, SingularityError
 from flexdyn_ros.families.trees.loops.geometry import Geometry
 from flexdyn_ros.families.trees.loops.placing import Mount, PlacedLoop
 from flexdyn_ros.multibody.constraints.kernels import residual
@@ -139,6 +140,51 @@ def test_inverse_dynamics_gives_back_the_motion_of_a_floating_flexible_robot():
     # nothing is left to modes and the base
     free = [i for i, c in enumerate(r.coordinates) if c.kind != "joint"]
     np.testing.assert_allclose(found[free], 0.0, atol=1e-8)
+
+
+def test_actuated_accelerations_are_met_under_wrenches():
+    """unactuated="free" on a floating flexible robot: joints accelerate as told, nothing acts elsewhere."""
+    r = flexdyn_ros.load(TREE.format(loops=LOOP + '<actuation active="shoulder hip"/>'))
+    rng, at = np.random.default_rng(5), [c.v_index for c in r.coordinates if c.actuated]
+    q, v = r.project(r.neutral(), rng.uniform(-0.5, 0.5, r.nv))
+    a, load = rng.uniform(-2.0, 2.0, r.nv), {"fore": np.array([0.5, -0.3, 0.4, 2.0, -3.0, 1.0])}
+    tau = r.inverse_dynamics(q, v, a, load, unactuated="free")
+    assert [r.v_names[i] for i in at] == ["shoulder", "elbow", "hip"]
+    np.testing.assert_allclose(r.forward_dynamics(q, v, tau, load)[at], a[at], rtol=1e-8)
+    np.testing.assert_allclose(np.delete(tau, at), 0.0, atol=1e-8)
+
+
+def test_derivatives_by_parameters_are_nan_off_the_loops_alone():
+    r = four_bar()
+    q, v = r.project(Q, V)
+    names, tau = ("coupler/mass", "rocker/mx"), [1.0, 0.0, 0.0]
+    with pytest.warns(FlexdynWarning, match="1 of 2 states are off the loops"):
+        found = r.forward_dynamics_parameter_derivatives(np.array([q + 0.01, q]), v, tau, parameters=names)
+    assert np.isnan(found[0]).all()
+    expected = r.forward_dynamics_parameter_derivatives(q, v, tau, parameters=names)
+    np.testing.assert_allclose(found[1], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("continuous", "N m"), ("prismatic", "N")])
+def test_what_no_actuator_gives_is_told_in_the_unit_of_the_joint(kind, unit):
+    """Two equal bodies that a rod ties to each other move alike, and nothing drives them."""
+    limit = '<limit lower="-9" upper="9" effort="0" velocity="9"/><axis'
+    parts = []
+    for i, size in ((1, 0.0), (2, 1.0)):
+        name = f"b{i}"
+        parts += [body(name, 2.0, (0.0, 0.0, 0.5), 0.1 * np.eye(3))]
+        axis = {"continuous": (0.0, 1.0, 0.0), "prismatic": (1.0, 0.0, 0.0)}[kind]
+        hinge = joint(f"j{i}", "ground", name, at=(size, 0.0, 0.0), axis=axis, type=kind)
+        parts += [hinge.replace("<axis", limit) if kind == "prismatic" else hinge]
+    tie = (
+        '<loop name="rod" type="distance" base="b1" base_xyz="0 0 1" end="b2" end_xyz="0 0 1" length="1"/>'
+        '<gravity>0 0 0</gravity><actuation passive="j1 j2"/>'
+    )
+    r = flexdyn_ros.load(robot("pair", *parts, flexdyn=tie))
+    a = np.array([3.0, 3.0])
+    effort = (2.0 if kind == "prismatic" else 0.6) * 3.0
+    with pytest.raises(SingularityError, match=rf"in which 'j\d' moves most, {effort:.4g} {unit} are left"):
+        r.inverse_dynamics(r.neutral(), np.zeros(2), a)
 
 
 def test_linear_equations_are_differences_of_forward_dynamics():

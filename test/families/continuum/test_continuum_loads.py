@@ -25,19 +25,21 @@ from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, Uns
 
 def test_wrenches_act_through_the_jacobian(two):
     rng = np.random.default_rng(14)
-    for frame in ("tip", "plate", "first@0.3", "second@0.8", "base"):
+    frames = ("tip", "plate", "first@0.3", "second@0.8", "base")
+    for frame, q, v, tau in zip(frames, *random_states(6, 5, 14), strict=True):
         w = rng.uniform(-1, 1, 6)
-        a = two.forward_dynamics(Q2, V2, TAU2, {frame: w})
-        b = two.forward_dynamics(Q2, V2, TAU2 + two.jacobian(Q2, frame).T @ w)
+        a = two.forward_dynamics(q, v, tau, {frame: w})
+        b = two.forward_dynamics(q, v, tau + two.jacobian(q, frame).T @ w)
         assert np.abs(a - b).max() < 1e-10 * np.abs(b).max()
-        tau = two.inverse_dynamics(Q2, V2, b, {frame: w})
-        assert np.abs(tau - TAU2).max() < 1e-11 * np.abs(TAU2).max()
-    linear = two.linearize(Q2, V2, TAU2, {"tip": w, "first@0.5": -w})
-    h = 1e-6
-    for k in range(6):
-        step = h * np.eye(6)[k]
-        above = two.forward_dynamics(Q2 + step, V2, TAU2, {"tip": w, "first@0.5": -w})
-        below = two.forward_dynamics(Q2 - step, V2, TAU2, {"tip": w, "first@0.5": -w})
+        found = two.inverse_dynamics(q, v, b, {frame: w})
+        assert np.abs(found - tau).max() < 1e-11 * np.abs(tau).max()
+
+
+def test_linear_equations_under_wrenches_are_differences(two):
+    load = {"tip": np.linspace(-1.0, 0.8, 6), "first@0.5": np.linspace(0.7, -0.9, 6)}
+    linear, h = two.linearize(Q2, V2, TAU2, load), 1e-6
+    for k, step in enumerate(h * np.eye(6)):
+        above, below = (two.forward_dynamics(Q2 + d, V2, TAU2, load) for d in (step, -step))
         assert (
             np.abs((above - below) / (2 * h) - linear.A[6:, k]).max() < 1e-6 * np.abs(linear.A[6:, :6]).max()
         )

@@ -105,6 +105,25 @@ def test_arms_on_fixed_joints_of_any_placement_by_brute_force():
         assert slope[k] == pytest.approx(rate, abs=1e-12 * np.abs(slope).max())
 
 
+def test_wrenches_work_along_the_motions_of_their_frames():
+    """On sections and on links of any placement beside them, at a state each; motions by differences."""
+    robot, rng, h, still = flexdyn_ros.load(SKEW), np.random.default_rng(7), 1e-6, np.zeros(6)
+    for frame in ("lower@0.35", "plate", "camera", "wrist", "upper@0.8", "hand"):
+        q, w = rng.uniform(0.0, 0.03, 6), rng.uniform(-1.0, 1.0, 6)
+        found = -robot.inverse_dynamics(q, still, still, {frame: w}) + robot.bias_forces(q, still)
+        T = robot.frames(q, frame)
+        work = []
+        for e in h * np.eye(6):
+            rate = (robot.frames(q + e, frame) - robot.frames(q - e, frame)) / (2.0 * h)
+            W = rate[:3, :3] @ T[:3, :3].T
+            work.append(w @ [W[2, 1], W[0, 2], W[1, 0], *rate[:3, 3]])
+        np.testing.assert_allclose(found, work, rtol=0.0, atol=1e-7 * np.abs(work).max())
+    bias = robot.bias_forces(q, still)
+    for frame in ("room", "stand"):
+        loaded = robot.inverse_dynamics(q, still, still, {frame: w})
+        np.testing.assert_allclose(loaded, bias, rtol=0.0, atol=1e-13 * np.abs(bias).max())
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 8])
 def test_bending_modes_of_a_rod_in_arcs_by_exact_integrals(n):
     # settles the second mode of two arcs: 70.6 % above the beam's; the specification's table prints 24 %

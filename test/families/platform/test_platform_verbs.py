@@ -315,45 +315,6 @@ def test_spin_cannot_be_neglected_where_legs_are_not_round():
     assert caught.value.attribute == "leg_spin"
 
 
-def test_axes_near_their_singularity_are_refused():
-    text = text_of_example()
-    # the axis of leg 1 turned from the tangent of the base circle towards the leg
-    pattern = r'(<joint name="leg_1_u1".*?rpy=")[^"]*'
-    near = re.sub(pattern, r"\g<1>0 -0.9599 -2.4681", text, flags=re.S)
-    with pytest.raises(DescriptionError, match="nearly lines up") as caught:
-        flexdyn_ros.load(near)
-    assert caught.value.element == "leg 'leg_1'"
-    assert caught.value.line
-
-
-def test_axes_that_strokes_can_bring_to_their_singularity_are_refused():
-    """Home is well clear, but one end of the strokes is not; joint limits settle it."""
-    text = text_of_example()
-    pattern = r'(<joint name="leg_1_u1".*?rpy=")[^"]*'
-    tilted = re.sub(pattern, r"\g<1>0 -0.75 -2.4681", text, flags=re.S)
-    wide = re.sub(r'(<joint name="leg_1_u2".*?<limit lower=")[^"]*(" upper=")[^"]*', r"\g<1>-3\g<2>3", tilted,
-                  flags=re.S)  # fmt: skip
-    with pytest.raises(DescriptionError, match="lines up with the axis"):
-        flexdyn_ros.load(wide)
-
-
-def test_limits_of_the_second_joint_are_judged_around_the_circle():
-    from flexdyn_ros.families.platform.reach import limits_keep_clear
-
-    leg = flexdyn_ros.load("stewart_1t").legs[0]
-
-    def clear(low, high, offset=0.0):
-        return limits_keep_clear(leg._replace(angle_limits=np.array([[-1, 1], [low, high]]), offset=offset))
-
-    assert clear(-1.25, 1.25)
-    assert not clear(-1.25, 1.26)
-    assert not clear(-1.26, 1.25)
-    assert clear(-1.0, 1.0, np.pi)
-    assert not clear(-0.1, 0.1, np.pi / 2)
-    assert not clear(-np.inf, np.inf)
-    assert not clear(-4.0, 4.0)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "error", "message"),
     [
@@ -416,24 +377,6 @@ def test_simulated_platforms_keep_the_account_of_energy():
     assert np.ptp(account) < 1e-9 * ours.work[-1]
     adaptive = flexdyn_ros.simulate(robot, 0.2, control=tau, dt=1e-2, method="dop853", limits="report")
     np.testing.assert_allclose(ours.q[-1], adaptive.q[-1], atol=1e-8)
-
-
-def test_the_search_for_singular_axes_climbs_beyond_what_samples_find():
-    """Each leg's largest |u.s| against 4000 poses of independent random strokes, all of which it tops."""
-    from flexdyn_ros.families.platform.reach import _Reach
-
-    robot = flexdyn_ros.load("stewart_electric")
-    reach = _Reach(robot.functions.tables, robot.functions.packed)
-    share = np.random.default_rng(7).uniform(size=(4000, 6))
-    lengths = np.array([leg.shortest for leg in robot.legs]) + share * [leg.stroke for leg in robot.legs]
-    found = robot.forward_kinematics(lengths, strict=False)
-    legs = robot.inverse_kinematics(found.q)
-    limits = np.array([leg.angle_limits for leg in robot.legs])
-    inside = ((legs.angles >= limits[..., 0]) & (legs.angles <= limits[..., 1])).all(axis=(1, 2))
-    k = np.abs(np.einsum("nij,ij->ni", legs.direction, robot.functions.tables.axes))[inside & found.converged]
-    assert len(k) > 100
-    for i in range(6):
-        assert k[:, i].max() < reach.largest(i) < 0.95
 
 
 def test_viscous_friction_of_cylinders_damps_the_modes():
