@@ -210,6 +210,9 @@ def test_a_run_that_takes_no_time_has_the_efforts_of_its_state(method):
     run = flexdyn_ros.simulate(double_pendulum(), 0.0, [0.3, 0.2], control=[0.3, -0.1], method=method)
     assert run.t.tolist() == [0.0]
     assert run.tau.tolist() == [[0.3, -0.1]]
+    law = {"control": lambda t, q, v: q, "method": method}
+    by_law = flexdyn_ros.simulate(double_pendulum(), 0.0, [0.3, 0.2], **law)
+    assert by_law.tau.tolist() == [[0.3, 0.2]]
     robot = wheel(LIMITED, kind="revolute")
     clipped = flexdyn_ros.simulate(robot, 0.0, control=[-5.0], saturate=True, method=method)
     assert clipped.tau.tolist() == [[-2.0]]

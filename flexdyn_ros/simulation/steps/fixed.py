@@ -45,6 +45,10 @@ def run_fixed(plan: Plan) -> Trajectory:
         from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 
         record.follow(FusedHydraulics(stepper, plan.mode))
+    if plan.times.size == 1:
+        # no step asks
+        _ask(plan, stepper, record, float(plan.times[0]), plan.dt, True)
+        stepper.look_again()
     record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False, stepper.states)
     calls_back = bool(plan.control or plan.wrenches or plan.drive)
     in_chunks = all(watch.many is not None for watch in plan.watches)
