@@ -172,3 +172,15 @@ def test_a_policy_is_found_in_seconds_on_the_batch():
         asked = search.ask()
         search.tell(asked, cost(asked))
     assert search.best.f < 0.8 * still
+
+
+@pytest.mark.parametrize(("axis", "away", "is_lost"), [
+    (1, 0.35, False), (1, 0.45, True), (4, 0.25, False), (4, 0.35, True), (5, -0.35, True),
+])  # fmt: skip
+def test_a_platform_is_lost_where_it_tilts_or_moves_too_far(axis, away, is_lost):
+    """Rotations [rad], then displacements [m]."""
+    task = TASKS["PlatformBalance"]()
+    start = task.robot.neutral()
+    q = np.stack([start, task.robot.integrate(start, away * np.eye(6)[axis], 1.0)])
+    assert task.lost(q, np.zeros((2, 6)), np.zeros((2, 6))).tolist() == [False, is_lost]
+    assert task.lost(q, np.full((2, 6), np.nan), np.zeros((2, 6))).all()

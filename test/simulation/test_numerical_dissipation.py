@@ -30,6 +30,25 @@ def test_of_a_linear_oscillator_the_booked_loss_is_all_that_the_balance_lacks(me
     np.testing.assert_allclose(run.numerical_dissipation, lost(run), atol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["rosenbrock", "rk4", "semi_implicit_euler"])
+def test_of_a_chain_of_slides_on_springs_it_is_all_that_the_balance_lacks(method) -> None:
+    """Linear too, and each moves the next."""
+    parts = "".join(
+        f'<link name="m{i}"><inertial><mass value="{i}"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        f'<joint name="s{i}" type="prismatic"><parent link="{f"m{i - 1}" if i > 1 else "base"}"/>'
+        f'<child link="m{i}"/><axis xyz="{i - 1} 0 1"/><limit lower="-9" upper="9" effort="99" velocity="9"/>'
+        f'<dynamics damping="{i}"/></joint>'
+        f'<flexdyn reference="s{i}"><joint_spring stiffness="{500 * i}"/></flexdyn>'
+        for i in (1, 2, 3)
+    )
+    robot = flexdyn_ros.load(f'<robot name="chain"><link name="base"/>{parts}<flexdyn version="1"/></robot>')
+    start = {"q0": [0.05, -0.02, 0.04], "v0": [0.3, 0.4, -0.5], "control": [2.0, 0.0, -3.0]}
+    run = flexdyn_ros.simulate(robot, 0.5, **start, dt=0.01, method=method)
+    assert np.abs(lost(run)).max() > 1e-6 * run.energy.total.max()
+    np.testing.assert_allclose(run.numerical_dissipation, lost(run), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("method", "dt", "share"),
     [("rosenbrock", 1e-3, 0.08), ("rk4", 2e-4, 0.01), ("semi_implicit_euler", 1e-4, 0.02)],
