@@ -12,9 +12,11 @@ from flexdyn_ros.numerics.verbs import table
 
 def accelerations(motion: Any, q, v, force, extra, h: float, of: Mapping[str, Any] | None = None):
     """The row `accelerate` of a table, that of the motion by default; nothing may depend on what other uses
-    left in the work memory."""
-    left = np.random.default_rng(1).uniform(0.6, 1.0, motion.work_size)
-    chosen, work, a = of or motion.table, left, np.zeros(v.size)
+    left in the work memory, or change what lies before and behind it."""
+    size = motion.work_size
+    room = np.random.default_rng(1).uniform(0.6, 1.0, 3 * size)
+    given = room.copy()
+    chosen, work, a = of or motion.table, room[size : 2 * size], np.zeros(v.size)
     arrays = q.copy(), v.copy(), force.copy(), extra.copy()
     if "ready" in chosen:
         table.call_ready(chosen["ready"].address, (motion.robot, work.ctypes.data))
@@ -22,6 +24,8 @@ def accelerations(motion: Any, q, v, force, extra, h: float, of: Mapping[str, An
     table.call_accelerate(
         chosen["accelerate"].address, (motion.robot, work.ctypes.data, 0.0, *place, h, a.ctypes.data)
     )
+    np.testing.assert_array_equal(room[:size], given[:size])
+    np.testing.assert_array_equal(room[2 * size :], given[2 * size :])
     return a
 
 

@@ -255,6 +255,44 @@ def test_the_account_of_a_cylinder_at_constant_pressure_closes():
     assert abs(given - piston - lost - c.stored()[0][0] + begin) < 1e-2 * given
 
 
+@pytest.mark.parametrize(("u", "v"), [(0.3, 0.2), (-0.2, -0.1), (0.4, -0.3)])
+def test_the_account_of_one_short_tick_is_power_times_its_time(u, v):
+    """So short that pressures stay: the force moves the piston, and each edge lets through its flow."""
+    dt = 1e-7
+    c = Circuit([{"supply_index": 0}]).rest(0.2, 8e3)
+    c.v[:], c.commands[:], c["spool"][:], c["slewed_command"][:] = v, u, u, u
+    c.set_pressures(70e5, 40e5)
+    begin = c.stored()[0][0]
+    c.tick(dt)
+    given, piston, lost = c["supply_work"][0], c["piston_work"][0], c["oil_loss"][0]
+    assert piston == pytest.approx(c["force_hydraulic"][0] * v * dt, rel=1e-3)
+    # oil that comes from 160 bar, measured as it is there, brings that over the pressure of the atmosphere
+    # and the little that its own compression stores
+    flow = c["flow_bore"][0] if u > 0.0 else c["flow_rod"][0]
+    assert given == pytest.approx((160e5 - FLUID["atmosphere"]) * flow * dt, rel=2e-2)
+    assert given - piston - lost == pytest.approx(c.stored()[0][0] - begin, abs=1e-3 * given)
+
+
+def test_a_circuit_that_rests_has_done_and_lost_nothing():
+    for pump in ({}, *PUMPS.values()):
+        c = Circuit([{"supply_index": 0}], [pump])
+        c.supplies[:] = 7.0
+        c.states[:] = 7.0
+        c.rest(0.2, 8e3)
+        told = "pump_work", "line_loss", "pump_flow", "supply_attempts", "supply_flags", "supply_work"
+        for name in (
+            *told,
+            "piston_work",
+            "oil_loss",
+            "spool",
+            "spool_rate",
+            "integral",
+            "bristle",
+            "attempts",
+        ):
+            assert c[name][0] == 0.0, (pump, name)
+
+
 def test_losses_are_the_drops_of_enthalpy_at_every_edge():
     """`powers` takes losses as what enters and does not arrive; here edge by edge."""
     rng = np.random.default_rng(5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hydraulic_cylinders import at_pressures, cylinder, step
 from oil_circuits import AREAS, BAR, HELD, PUMPS, SENSING, Circuit, K, rates_of
 from scipy.linalg import expm
 
@@ -240,3 +241,18 @@ def test_stressed_circuits_stay_finite_and_positive(pump):
             assert c["pressure_rod"].min() > 0.0
             assert c["pressure"].min() > 0.0
             assert c["attempts"].max() <= 160 + 64
+
+
+@pytest.mark.parametrize(
+    ("times", "apart"), [(0.5, 120 * BAR), (5.0, 120 * BAR), (300.0, 1e3), (3000.0, 1e3)]
+)
+def test_a_leak_between_shut_chambers_lets_the_difference_of_pressures_decay(times, apart):
+    """Exponentially at a constant bulk modulus, and in few sub-steps however fast."""
+    h = cylinder(fluid={"air_fraction": 0.0})
+    V1, V2 = (1e-4 + 0.3 * h.model.column(name)[0] for name in ("bore_area", "rod_area"))
+    h = h.with_parameters(leak_internal=times / (1.4e9 * (1.0 / V1 + 1.0 / V2) * 0.01))
+    state = step(h, at_pressures(h, 20 * BAR + apart, 20 * BAR), 0.3, 0.0, 0.0, 0.01)
+    left = state.pressure_bore[0] - state.pressure_rod[0]
+    assert left == pytest.approx(apart * np.exp(-times), abs=0.02 * apart)
+    assert state.pressure_bore[0] == pytest.approx(20 * BAR + (apart * V1 + left * V2) / (V1 + V2), abs=1e3)
+    assert state.attempts[0] < 60

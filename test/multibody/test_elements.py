@@ -10,6 +10,7 @@ from sampled import few
 
 import flexdyn_ros
 from flexdyn_ros.multibody.elements.kernels.lines import pulled
+from flexdyn_ros.simulation import Stepper
 
 SEEDS = few(range(100), 40)
 FAMILIES = ("rigid", "flexible", "elastic", "wheeled")
@@ -185,3 +186,42 @@ def test_elements_without_loops_let_states_be():
     assert not functions.is_constrained
     q, v, _, _ = state(mixture("rigid", 0), 0)
     assert all(np.array_equal(found, was) for found, was in zip(functions.project(q, v), (q, v), strict=True))
+
+
+def test_more_masses_of_elements_than_coordinates_count_where_a_joint_mimics():
+    """Two cylinders with mass, one on the world, on two coordinates: the equation of motion by its parts."""
+    body = (
+        '<inertial><origin xyz="0.2 0.1 0.05"/><mass value="{}"/>'
+        '<inertia ixx="0.1" ixy="0.01" ixz="-0.02" iyy="0.2" iyz="0.03" izz="0.15"/></inertial>'
+    )
+    links = "".join(
+        f'<link name="{name}">{body.format(mass)}</link>' for name, mass in zip("abc", (3, 2, 1), strict=True)
+    )
+    size = 'minimum_length="0.1" stroke="5"'
+    r = flexdyn_ros.load(f"""<robot name="boom"><link name="ground"/>{links}
+    <joint name="one" type="continuous"><parent link="ground"/><child link="a"/>
+      <origin xyz="0.1 0 0.3" rpy="0.2 0.1 0"/><axis xyz="0.1 1 0.3"/></joint>
+    <joint name="two" type="continuous"><parent link="a"/><child link="b"/>
+      <origin xyz="0.8 0 0.1" rpy="0 0.4 0.3"/><axis xyz="0.3 1 0.2"/>
+      <mimic joint="one" multiplier="-0.7"/></joint>
+    <joint name="three" type="continuous"><parent link="b"/><child link="c"/><origin xyz="0.6 0.1 0"/>
+      <axis xyz="0 0.2 1"/></joint>
+    <flexdyn>
+      <cylinder name="hoist" base="world" base_xyz="0.5 0.9 -0.6" end="b" end_xyz="0.3 0 0.1" {size}><force/>
+        <barrel mass="4" com="0.3" inertia="0.4" axis="1 0.2 0.1" axial_inertia="0.05"/>
+        <rod mass="2" com="-0.3" inertia="0.2" axial_inertia="0.02"/></cylinder>
+      <cylinder name="dip" base="a" base_xyz="0.1 0.2 0.5" end="c" end_xyz="0.3 0.1 0.2" {size}><force/>
+        <barrel mass="3" com="0.2" inertia="0.3"/><rod mass="1.5" com="-0.2" inertia="0.1"/></cylinder>
+      <spring name="coil" base="ground" base_xyz="1 1 1" end="c" stiffness="900" damping="20"
+        free_length="0.3"/></flexdyn></robot>""")
+    assert (r.nv, r.nu) == (2, 4)
+    q, v, tau = np.array([0.3, -0.6]), np.array([0.8, 1.1]), np.array([2.0, -3.0, 40.0, -25.0])
+    expected = np.linalg.solve(r.mass_matrix(q), r.actuation_matrix(q) @ tau - r.bias_forces(q, v))
+    stepper = Stepper(r)
+    stepper.set_efforts(tau)
+    stepper.set_state(q, v)
+    np.testing.assert_allclose(stepper.a, expected, rtol=1e-9)
+    exact = flexdyn_ros.simulate(r, 0.05, q, v, control=tau, method="dop853", rtol=1e-10, atol=1e-12)
+    for method, bound in (("rk4", 1e-8), ("rosenbrock", 1e-5)):
+        run = flexdyn_ros.simulate(r, 0.05, q, v, control=tau, dt=5e-4, method=method)
+        np.testing.assert_allclose(run.q[-1], exact.q[-1], rtol=0.0, atol=bound)

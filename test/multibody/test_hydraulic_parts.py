@@ -110,6 +110,15 @@ def test_a_valve_command_beyond_its_range_is_clamped_and_said():
     assert int(state.flags[0]) & 1
 
 
+def test_pressures_a_quarter_above_the_supply_and_ends_of_the_stroke_are_said():
+    h, S = cylinder(leakage=None), STROKE
+    over = [(199, 50, 0.3, 0), (50, 199, 0.3, 0), (201, 50, 0.3, 16), (50, 201, 0.3, 16), (201, 0.2, 0.3, 24)]
+    ends = [(50, 60, 0.0, 2), (50, 60, 1e-6, 0), (50, 60, S, 4), (50, 60, S - 1e-6, 0), (201, 50, 0.0, 18)]
+    for p1, p2, y, flags in over + ends:
+        state = step(h, at_pressures(h, p1 * BAR, p2 * BAR, y), y, 0.0, 0.0, 1e-9)
+        assert int(state.flags[0]) == flags, (p1, p2, y)
+
+
 # ---- chambers ----
 
 
@@ -236,6 +245,16 @@ def test_lugre_friction_is_exact_at_constant_velocity_and_ends_on_the_stribeck_c
     # bristles that have not bent yet only damp
     just = step(h, at_pressures(h, 60 * BAR, 60 * BAR), 0.3, v, 0.0, 1e-9)
     assert just.force_friction[0] == pytest.approx((1e3 + 600) * v, rel=1e-5)
+
+
+def test_bristles_that_hold_nothing_leave_the_viscous_friction_alone():
+    h = cylinder(friction={**LUGRE, "coulomb": 0.0, "static": 0.0})
+    for v in (0.3, -0.015):
+        state = at_pressures(h, 60 * BAR, 60 * BAR)
+        for k in range(3):
+            state = step(h, state, 0.3 + v * 1e-3 * k, v, 0.0)
+        assert state.bristle[0] == 0.0
+        assert state.force_friction[0] == pytest.approx(600 * v, rel=1e-12)
 
 
 def test_bristles_without_damping_are_springs():

@@ -215,3 +215,60 @@ def test_the_short_formula_of_round_legs_is_that_of_any_leg(universal):
         np.testing.assert_allclose(
             legs.force_of_plain_leg(*given), legs.force_of_leg(*given), rtol=0.0, atol=1e-12
         )
+
+
+@pytest.mark.parametrize("universal", [False, True])
+def test_a_leg_of_any_shape_obeys_the_principle_of_virtual_work(universal):
+    """Of point masses anywhere on cylinder and rod, whose accelerations are differences of their places; a
+    leg whose spin is neglected turns with s x s' alone."""
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        u, line, v, a, g = rng.standard_normal((5, 3))
+        u /= np.linalg.norm(u)
+        (heavy, light), (barrel, rod) = rng.uniform(0.2, 1.0, (2, 4)), 0.3 * rng.standard_normal((2, 4, 3))
+
+        def frame(place, u=u):
+            """Leg axes, columns."""
+            s = place / np.linalg.norm(place)
+            y = np.cross(s, u)
+            y /= np.linalg.norm(y)
+            return np.array([np.cross(y, s), y, s]).T
+
+        def points(place, frame=frame, barrel=barrel, rod=rod):
+            """Point masses with the upper joint there."""
+            R = frame(place)
+            return np.concatenate([barrel @ R.T, place + rod @ R.T])
+
+        R, length = frame(line), np.linalg.norm(line)
+        s = line / length
+        masses = np.concatenate([heavy, light])[:, None]
+        h = 1e-4
+        where = {k: line + k * h * v + 0.5 * (k * h) ** 2 * a for k in (-1, 0, 1)}
+        if universal:
+            behind, here, ahead = (points(where[k]) for k in (-1, 0, 1))
+            acceleration = (ahead - 2.0 * here + behind) / h**2
+            moved = [(points(line + 1e-6 * e) - points(line - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+        else:
+            rate = (v - (s @ v) * s) / length
+            w = np.cross(s, rate)
+            turning = np.cross(s, (a - (s @ a) * s - 2.0 * (s @ v) * rate) / length)
+            arms = np.concatenate([barrel, rod]) @ R.T
+            carried = np.repeat([0.0, 1.0], 4)[:, None]
+            acceleration = carried * a + np.cross(turning, arms) + np.cross(w, np.cross(w, arms))
+            moved = [carried * e + np.cross(np.cross(s, e) / length, arms) for e in np.eye(3)]
+        expected = [(masses * (acceleration - g) * way).sum() for way in moved]
+
+        numbers = np.zeros(legs.STANDING_LEG)
+        numbers[legs.AXIS : legs.AXIS + 3] = u
+        numbers[legs.ROD_MASS], numbers[legs.CYLINDER_MASS] = light.sum(), heavy.sum()
+        numbers[legs.ROD_MOMENT : legs.ROD_MOMENT + 3] = light @ rod
+        numbers[legs.CYLINDER_MOMENT : legs.CYLINDER_MOMENT + 3] = heavy @ barrel
+        arms = np.concatenate([barrel, rod])
+        I = np.einsum(
+            "n,nij->ij",
+            masses[:, 0],
+            (arms**2).sum(1)[:, None, None] * np.eye(3) - arms[:, :, None] * arms[:, None],
+        )
+        numbers[legs.LEG_INERTIA : legs.LEG_INERTIA + 6] = I[np.triu_indices(3)]
+        force = legs.force_of_leg(numbers, 0, universal, s, length, 1.0 / length, v, a, g)
+        np.testing.assert_allclose(force, expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())

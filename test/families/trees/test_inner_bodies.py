@@ -1,7 +1,10 @@
-"""Bodies between the ends of a flexible link: carried as child links there are, by every method."""
+"""Bodies between the ends of a flexible link: carried as child links there are, by every method; and
+bodies that fly off."""
 
 import numpy as np
 import pytest
+from flexible_robots import cantilever
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 
@@ -85,3 +88,35 @@ def test_the_rotary_energy_of_a_body_between_the_ends_is_that_of_its_angular_vel
     q, v = np.array([0, 0.2, 0, 0.4, 0, 0.2, 0.4]), np.array([0, 0, 0, 2.0, 0, 0, 0])
     rotary = heavy.energy(q, v).kinetic - point.energy(q, v).kinetic
     assert rotary == pytest.approx(0.5 * 1e-3 * 2.0**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["floating", "ball"])
+def test_a_body_on_a_free_joint_obeys_newton_and_euler_whatever_its_beam_does(kind):
+    """A joint that is free takes no force, one that is a ball no moment about it."""
+    body = """<link name="bird"><inertial><origin xyz="0.1 -0.2 0.3" rpy="0.3 -0.4 0.5"/><mass value="2"/>
+      <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.5" iyz="0" izz="0.6"/></inertial></link>
+      <joint name="off" type="floating"><parent link="beam"/><child link="bird"/>
+      <origin xyz="2 0.3 -0.2" rpy="0.5 0.2 -0.7"/></joint>"""
+    modes = 'bending_y="1" bending_z="1" torsion="1"'
+    if kind == "ball":
+        body += '<flexdyn reference="off"><joint_type>ball</joint_type></flexdyn>'
+    text = cantilever(modes, axis="0.3 -0.5 1", EI=500.0, L=2.0)
+    robot = flexdyn_ros.load(text.replace("</robot>", f"{body}</robot>"))
+    rng, h = np.random.default_rng(6), 1e-5
+    for _ in range(4):
+        q, v = robot.random(rng), rng.standard_normal(robot.nv)
+        a = robot.forward_dynamics(q, v, np.zeros(robot.nv))
+        J = robot.jacobian(q, "bird")
+        ahead, behind = (robot.jacobian(robot.integrate(q, v, s * h), "bird") for s in (1.0, -1.0))
+        alpha, acceleration = (J @ a + (ahead - behind) @ v / (2.0 * h)).reshape(2, 3)
+        w, R = J[:3] @ v, robot.frames(q, "bird")[:3, :3]
+        turned = R @ Rotation.from_euler("xyz", [0.3, -0.4, 0.5]).as_matrix()
+        inertia, arm = turned @ np.diag([0.2, 0.5, 0.6]) @ turned.T, R @ [0.1, -0.2, 0.3]
+        of_center = acceleration + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm))
+        scale = max(1.0, np.abs(a).max())
+        moment = inertia @ alpha + np.cross(w, inertia @ w) + 2.0 * np.cross(arm, of_center)
+        np.testing.assert_allclose(moment, 0.0, atol=1e-7 * scale)
+        if kind == "floating":
+            np.testing.assert_allclose(of_center, 0.0, atol=1e-7 * scale)
+        else:
+            assert np.abs(of_center).max() > 1.0

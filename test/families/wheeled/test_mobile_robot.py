@@ -11,6 +11,7 @@ from mobile_arms import arm, chain, efforts, state
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, StateError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation import Stepper
 
 #: formulation of the general tree that has the same physics as the floating frames' default
 SAME = {"formulation": {"method": "articulated", "rotary_inertia": "none", "stiffening": "none"}}
@@ -291,3 +292,21 @@ def test_accelerations_of_an_implicit_step_solve_its_equation(tyres):
         q[-2:] = 0.2
     for h in (0.02, 0.0):
         assert left_over(robot, q, v, h) < 1e-9
+
+
+@pytest.mark.parametrize("name", ["tyres", "three links", "exact suspension"])
+def test_wrenches_accelerate_a_run_as_they_do_in_a_call(name):
+    """Wheels that have coordinates of their own feel nothing of wrenches on links."""
+    text, options = ROBOTS[name]
+    robot = pair(text.replace('type="speed" speed="0.3"', 'type="force"'), **options)[0]
+    q, v = random_state(robot, np.random.default_rng(8))
+    wrenches = {
+        "l1": np.array([3.0, -2.0, 5.0, 7.0, 6.0, -4.0]),
+        "cart": np.array([1.0, 9.0, 2.0, -8.0, 3.0, 5.0]),
+    }
+    stepper = Stepper(robot)
+    stepper.set_wrenches(wrenches)
+    stepper.set_state(q, v)
+    expected = robot.forward_dynamics(q, v, np.zeros(robot.nv), wrenches)
+    np.testing.assert_allclose(stepper.a, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+    assert np.abs(expected - robot.forward_dynamics(q, v, np.zeros(robot.nv))).max() > 0.1
