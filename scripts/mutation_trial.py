@@ -15,7 +15,9 @@ import signal
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import blocks
 import other_texts
@@ -40,6 +42,8 @@ from mutation_map import (
 
 NOT_MUTATED = (f"{PACKAGE}/nodes/", f"{PACKAGE}/cli/ros/")
 ENOUGH = 0.95
+# mistakes that were looked at and stay, with the reason: file, line, change, which of several alike
+EXPLAINED = ROOT / "scripts" / "mutants_explained.tsv"
 # s: tests that a mutant meets, at home and elsewhere; s of processor time that it may take
 HOME, ELSEWHERE, A_MUTANT = 25, 20, 90
 
@@ -103,28 +107,53 @@ def met(task: tuple[Mutant, list[str], bool]) -> list:
     return [int(code) or int(bool(failures.failed)), failures.failed]
 
 
+class Place(NamedTuple):
+    """What names a mutant while other lines change; `turn` counts those that are alike otherwise, from 1."""
+
+    file: str
+    line: str
+    change: str
+    turn: str
+
+    def drawn(self, seed: int) -> str:
+        """A number that seems to be chance."""
+        return blocks.digest(f"{seed} {self.file} {self.change} {self.line.encode()!r} {self.turn}".encode())
+
+
+def placed(file: str) -> Iterator[tuple[Place, Mutant]]:
+    """Every mutant of a module."""
+    source = (ROOT / file).read_bytes()
+    lines = source.splitlines()
+    turns: Counter = Counter()
+    for mutant in mutants_of(file, source):
+        alike = file, lines[mutant.line - 1].decode().strip(), mutant.change(source)
+        turns[alike] += 1
+        yield Place(*alike, str(turns[alike])), mutant
+
+
 def drawn(seed: int, count: int, only: list[str], kernels: bool) -> list[Mutant]:
     """Mutants of kernels, or of the rest of the package, each as likely as the others.
 
-    Each is drawn by its text and that of its line: changes elsewhere leave a draw as it is.
+    Each is drawn by what names it: changes elsewhere leave a draw as it is.
     """
     every: list[tuple[str, Mutant]] = []
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         file = str(path.relative_to(ROOT))
-        if file.startswith(NOT_MUTATED) or kernels != ("/kernels/" in file):
-            continue
-        source = path.read_bytes()
-        lines = source.splitlines()
-        seen: Counter = Counter()
-        for mutant in mutants_of(file, source):
-            words = f"{seed} {file} {mutant.change(source)} {lines[mutant.line - 1].strip()!r}"
-            seen[words] += 1
-            every.append((blocks.digest(f"{words} {seen[words]}".encode()), mutant))
+        if not file.startswith(NOT_MUTATED) and kernels == ("/kernels/" in file):
+            every += [(place.drawn(seed), mutant) for place, mutant in placed(file)]
     chosen = [mutant for _, mutant in sorted(every) if mutant.file.startswith(tuple(only))]
     return chosen[:count]
 
 
-COLUMNS = ("killed", "killed elsewhere", "survived", "not run")
+def explained() -> dict[Place, str]:
+    """Why no test can notice a mutant, or none should: those that were looked at."""
+    if not EXPLAINED.exists():
+        return {}
+    rows = [line.split("\t") for line in EXPLAINED.read_text().splitlines() if line]
+    return {Place(*row[:4]): row[4] for row in rows}
+
+
+COLUMNS = ("killed", "killed elsewhere", "survived", "explained", "not run")
 
 
 def verdict(mutant: Mutant, tests: list[str], result: list | None) -> str:
@@ -141,15 +170,21 @@ def report(tasks: list[tuple], jobs: int) -> bool:
     """Try mutants, print each and a table by folder; whether enough of those that a test runs are killed."""
     table: dict[str, Counter] = defaultdict(Counter)
     survivors: list[str] = []
+    why = explained()
+    files = {place.file for place in why if (ROOT / place.file).exists()}
+    known = {mutant: why[place] for file in files for place, mutant in placed(file) if place in why}
     unmet = [(task, None) for task in tasks if not task[1]]
     tried = in_children([task for task in tasks if task[1]], met, A_MUTANT, jobs)
     for count, ((mutant, tests, _), result) in enumerate(itertools.chain(unmet, tried), 1):
         word = verdict(mutant, tests, result)
+        if word in ("survived", "not run") and mutant in known:
+            word = "explained"
         part = "kernels" if "/kernels/" in mutant.file else "rest"
         for row in (f"all {part}", f"{part}: {'/'.join(mutant.file.split('/')[1:3])}"):
             table[row][word] += 1
         line = f"{word}: {mutant.told((ROOT / mutant.file).read_bytes())}"
-        print(f"{count}/{len(tasks)} {line}  [{(result or [0, []])[1][:1] or len(tests)}]", flush=True)
+        found = known[mutant] if word == "explained" else (result or [0, []])[1][:1] or len(tests)
+        print(f"{count}/{len(tasks)} {line}  [{found}]", flush=True)
         if word == "survived":
             survivors.append(line)
     print("\n".join(sorted(survivors)))

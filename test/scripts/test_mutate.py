@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,37 @@ def test_a_toy_package_is_tried_by_some_tests(toy):
     assert verdicts["19: 1 -> 2"] == "not run"
     assert "all rest: 60.0 % of those that a test runs are killed" in said
     assert code == 1
+
+
+def test_mistakes_that_were_looked_at_are_told_with_the_reason_and_do_not_count(toy):
+    (toy / "scripts").mkdir()
+    rows = [
+        ("toy/numbers.py", "LIMIT: dict[int, int] = 10", "10 -> 11", "1", "a limit"),
+        ("toy/numbers.py", "if x > LIMIT:", "x > LIMIT -> (x >= LIMIT)", "1", "at the limit, too"),
+        ("toy/numbers.py", "return x - 1", "1 -> 2", "2", "there is one alone"),
+        ("toy/gone.py", "x = 1", "1 -> 2", "1", "gone"),
+    ]
+    (toy / "scripts/mutants_explained.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    _, verdicts, said = tried(toy, "--only", "toy/numbers.py", "toy/nothing", "--tests", "test/test_toy.py")
+    assert verdicts["4: 10 -> 11"] == verdicts["13: x > LIMIT -> (x >= LIMIT)"] == "explained"
+    assert "x >= LIMIT)  [at the limit, too]" in said
+    assert verdicts["19: 1 -> 2"] == "not run"
+    assert "all rest: 100.0 % of those that a test runs are killed" in said
+
+
+def test_every_explained_mistake_is_one_of_its_line():
+    """Lines that change lose their explanations."""
+    rows = [row.split("\t") for row in (SCRIPTS / "mutants_explained.tsv").read_text().splitlines()]
+    assert all(len(row) == 5 and all(row) for row in rows)
+    for file in {row[0] for row in rows}:
+        source = (SCRIPTS.parent / file).read_bytes()
+        lines = source.splitlines()
+        found = Counter(
+            (lines[mutant.line - 1].decode().strip(), mutant.change(source))
+            for mutant in mutants_of(file, source)
+        )
+        for _, line, change, turn, _ in (row for row in rows if row[0] == file):
+            assert 1 <= int(turn) <= found[line, change], (file, line, change)
 
 
 def test_a_draw_stays_when_other_lines_change(toy):

@@ -67,6 +67,7 @@ def look_at(path):
         (("uniform", "unifrom"), 6, "there is no distribution 'unifrom'"),
         (("{uniform: [0, 1], ", "{normal: [0, -1], "), 6, "standard deviation that is not positive"),
         (("{uniform: [0, 1], ", "{triangular: [0, 2, 1], "), 6, "order lower, mode, upper"),
+        (("{uniform: [0, 1], ", "{triangular: [1, 1, 1], "), 6, "order lower, mode, upper"),
         (("{uniform: [0, 1], ", "{uniform: [0, .inf], "), 6, "not finite"),
         (("{uniform: [0, 1], ", "{uniform: [0, 1, 2], "), 6, "another count"),
         (("{uniform: [0, 1], ", "{uniform: [a, b], "), 6, "no numbers"),
