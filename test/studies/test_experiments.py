@@ -245,7 +245,7 @@ def test_a_workspace_shrinks_with_every_bound():
 
 
 def test_a_tilted_workspace_is_tilted_about_six_axes_all_around():
-    """A box of no size: home itself, level and tilted by rotations of SciPy, with a load that stands aside."""
+    """A box of no size: home itself, level and tilted by SciPy, under a load that stands aside."""
     robot = flexdyn_ros.load("stewart_1t").with_payload("platform", 400.0, (0.3, 0.55, 0.2))
     home, tilt = robot.neutral(), 0.25
     axes = [(np.cos(np.pi * k / 3), np.sin(np.pi * k / 3), 0.0) for k in range(6)]
