@@ -224,6 +224,31 @@ def test_cylinders_on_oil_beside_those_of_another_process_move_as_they_do_alone(
     np.testing.assert_allclose(found.stepper.q[second], expected.stepper.q[second], rtol=1e-9)
 
 
+def test_a_drive_tells_of_each_cylinder_what_is_wrong_with_it():
+    robot = flexdyn_ros.load(
+        hanging(second_mass=100.0, in_cylinder='<leakage external_bore="1e-13" external_rod="4e-13"/>')
+    )
+    stepper, drive = Stepper(robot, 1e-3, "rosenbrock"), OilDrive(robot, STIFFNESS, DAMPING, 0.1)
+
+    def remarks():
+        drive.begin(stepper)
+        assert stepper.advance(1) == OK
+        return drive.remarks(stepper)
+
+    assert remarks() == ()
+    # as much as is described is no fault
+    for leaks, told in (((4e-13, 5e-13), "second_lift"), ((6e-13, 2e-13), "lift")):
+        for name, leak in zip(("lift", "second_lift"), leaks, strict=True):
+            stepper.set_leakage(name, leak)
+        assert remarks() == (f"'{told}' leaks {max(leaks):g} m3/(s Pa) to the tank",)
+    # the first piston is pushed out as far as it goes, 0.23 m above where it began
+    stepper.set_leakage("lift", 0.0)
+    stepper.set_state([0.2301, 0.0], np.zeros(2))
+    assert remarks() == ("'lift' stands at the end of its stroke",)
+    stepper.set_state([0.0, -0.1701], np.zeros(2))
+    assert remarks() == ("'second_lift' stands at the end of its stroke",)
+
+
 # ---- paths of a pose ----
 
 
