@@ -14,6 +14,7 @@ from flexdyn_ros.view import ShownRobot
 from flexdyn_ros.view.around.stage import ABOVE_PANEL, aim, room_of
 from flexdyn_ros.view.motion import Reach
 from flexdyn_ros.view.opening import first_scene, gentle_run
+from flexdyn_ros.view.panels.run import Jobs
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -86,15 +87,15 @@ def test_the_room_of_a_robot_reaches_half_its_way_to_every_side():
     np.testing.assert_allclose(high, [0.4, 0.6, 0.1], atol=1e-9)
 
 
-def test_the_first_robot_is_shown_again_as_it_was_given():
+def test_the_first_robot_is_shown_again_as_it_was_given(monkeypatch):
     from flexdyn_ros.view import Viewer
 
+    monkeypatch.setattr(Jobs, "in_background", Jobs.shortly)
     given = double_pendulum()
     viewer = Viewer(given, port=8410, robots=("two_link",))
     try:
         for name in ("two_link", given.name):
             viewer.panels.robots.value = name
-            viewer.panels._change_robot()
             assert (viewer.robot.name, viewer.chosen) == (name, name)
             assert viewer.panels.robots.value == name
             assert (viewer.robot is given) == (name == given.name)

@@ -276,7 +276,9 @@ def test_a_phone_whose_page_takes_the_camera_of_desks_is_led_back_and_no_other(a
     room = np.array([-2.0, -1.0, 0.0]), np.array([5.0, 3.0, 4.0])
     desk, calls = SimpleNamespace(position=np.array([9.0, 8.0, 7.0])), []
     server = SimpleNamespace(initial_camera=desk, on_client_connect=calls.append)
-    viewer = SimpleNamespace(server=server, picture=SimpleNamespace(room=room), source="tour", q=arm.neutral())
+    viewer = SimpleNamespace(
+        server=server, picture=SimpleNamespace(room=room), source="tour", q=arm.neutral()
+    )
     Cameras(viewer)
     (greet,) = calls
     client, updates = Client(), []
