@@ -114,7 +114,7 @@ def test_each_worker_has_a_chunk_waiting_and_no_more(cluster, tmp_path):
     assert max(most for _, most in seen) == 2
 
 
-def test_short_points_of_a_chunk_have_each_their_own_time_limit():
+def test_short_points_of_a_chunk_have_each_their_own_time_limit(cluster):
     from flexdyn_ros.studies.processes import worker
 
     told = {
