@@ -174,6 +174,19 @@ def test_text_and_latex_name_every_term(method):
         assert entry in latex
 
 
+def test_text_lists_the_parameters_with_values_and_units_in_a_part_of_its_own():
+    d = derive(describe(TWO_LINK))
+    parts = [part.splitlines() for part in d.text().strip("\n").split("\n\n")]
+    (listed,) = (lines for lines in parts if lines[0].strip() == "parameters")
+    rows = [line.split(maxsplit=4) for line in listed[1:]]
+    assert [row[0] for row in rows] == list(d.parameters)
+    for (_, equals, value, unit, meaning), p in zip(rows, d.parameters.values(), strict=True):
+        assert (equals, unit, meaning) == ("=", p.unit, f"({p.meaning})")
+        assert float(value) == pytest.approx(p.value, rel=1e-8)
+    # numbers stand where symbols would
+    assert "parameters" not in derive(describe(SPATIAL), symbolic=False).text()
+
+
 def test_a_copy_from_another_process_has_the_same_counts():
     d = derive(load("two_link").description)
     again = pickle.loads(pickle.dumps(d))

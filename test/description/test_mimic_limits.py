@@ -65,6 +65,23 @@ def test_followers_whose_limits_exclude_those_of_the_leader_are_told():
     assert any("'far'" in text and "exclude each other" in text for text in found.warnings)
 
 
+def test_a_leader_that_lacks_the_prefix_of_its_follower_is_found_and_told():
+    """Files that are merged from parts have it; the follower turns with the joint of its own part."""
+    arms = [
+        joint(f"{side}_{name}", (-3, 3, 5, 10), motion)
+        for side in ("left", "right_inner")
+        for name, motion in (("near", ""), ("far", mimic("near", 2)))
+    ]
+    found = robot(*arms)
+    assert found.q_names == ("left_near", "right_inner_near")
+    for side in ("left", "right_inner"):
+        (told,) = (text for text in found.warnings if f"joint '{side}_far'" in text)
+        assert "mimics 'near'" in told
+        assert f"'{side}_near'" in told
+    tips = found.frames(np.array([0.2, -0.5]), ["left_far_link", "right_inner_far_link"])
+    np.testing.assert_allclose(np.arctan2(tips[:, 0, 2], tips[:, 0, 0]), [0.4, -1.0], atol=1e-12)
+
+
 def test_random_positions_and_events_keep_the_limits_of_followers():
     found = robot(NEAR, joint("far", (-0.6, 0.6, 5, 2), mimic("near", 1.5, 0.1)))
     rng = np.random.default_rng(0)

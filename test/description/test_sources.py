@@ -89,6 +89,26 @@ def test_package_uri_beside_the_file_that_names_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("block", "attribute", "words"),
+    [
+        ('<flexdyn file="flex.xml"><gravity>0 0 -4</gravity></flexdyn>', "file", "empty otherwise"),
+        ('<flexdyn file="flex.xml" reference="arm"/>', "file", "exclude each other"),
+        ('<flexdyn file="flex.xml" version="7"/>', "version", "unknown version"),
+        ('<flexdyn file="flex.xml" fil="x"/>', "fil", "unknown attribute"),
+    ],
+)
+def test_a_block_that_names_a_file_has_nothing_else(
+    tmp_path: Path, block: str, attribute: str, words: str
+) -> None:
+    (tmp_path / "flex.xml").write_text("<robot><flexdyn><gravity>0 0 -3</gravity></flexdyn></robot>")
+    file = tmp_path / "robot.urdf"
+    file.write_text(TEXT.replace("</robot>", f"{block}</robot>"))
+    with pytest.raises(DescriptionError, match=words) as told:
+        read(file)
+    assert told.value.attribute == attribute
+
+
+@pytest.mark.parametrize(
     "source",
     ["nowhere.urdf", "package://nowhere/x.urdf", "package://", "x\0y", "a" * 5000, 3, None, [], b"abc"],
 )

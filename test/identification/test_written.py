@@ -244,6 +244,29 @@ def test_the_command_fits_shows_and_writes_only_when_asked(monkeypatch, capsys, 
     assert arm.read_text() == ARM
 
 
+def test_the_command_cuts_long_names_and_keeps_its_columns(monkeypatch, capsys, tmp_path):
+    named, long = tmp_path / "named.urdf", "elbow_of_the_second_robot_in_the_hall_of_tests"
+    named.write_text(ARM.replace('"elbow"', f'"{long}"'))
+    path = write(measured(other_numbers(load(named)), noise=0.01, duration=1.0), tmp_path / "run.csv")
+    code, out, err = flexdyn(monkeypatch, capsys, named, path)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    head = next(i for i, line in enumerate(lines) if line.startswith("parameter "))
+    *_, value, deviation, before, unit = re.finditer(r"\S+", lines[head])
+    rows, cut = lines[head + 1 : lines.index("", head)], []
+    for row in rows:
+        # right below the titles of their columns
+        assert {value.end(), deviation.end(), before.end()} < {
+            cell.end() for cell in re.finditer(r"\S+", row)
+        }
+        assert row[unit.start() - 1] == " " != row[unit.start()]
+        if "..." in row:
+            cut.append(row.partition("...")[0])
+    assert len(cut) >= 2
+    assert all(long.startswith(name) for name in cut)
+
+
 def test_the_command_takes_windows_rows_and_what_is_known(monkeypatch, capsys, tmp_path):
     robot = load("two_link")
     data = measured(other_numbers(robot), noise=0.01)

@@ -6,7 +6,7 @@ from pendulums import tumbler
 from scipy.integrate import DOP853
 
 from flexdyn_ros.numerics.stepping import controlled, extrapolated, places
-from flexdyn_ros.numerics.stepping.dop853 import STAGES
+from flexdyn_ros.numerics.stepping.dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
 from flexdyn_ros.numerics.stepping.memory import open_steps
 from flexdyn_ros.simulation import Stepper
 
@@ -36,6 +36,17 @@ class Step:
         sizes = np.concatenate([np.maximum(abs(positions), abs(ahead)), np.maximum(abs(self.v), abs(speed))])
         lenient = np.repeat([1.0, self.control[places.OF_SPEEDS]], self.robot.nv)
         return lenient * (self.scale + self.control[places.RTOL] * sizes)
+
+
+def test_coefficients_of_the_method_of_order_8_are_those_of_scipy():
+    n = DOP853.n_stages
+    assert (n + 1, n + 4) == (STAGES, ALL_STAGES)
+    expected = np.zeros((ALL_STAGES, ALL_STAGES))
+    expected[:n, :n], expected[n, :n], expected[STAGES:] = DOP853.A, DOP853.B, DOP853.A_EXTRA
+    np.testing.assert_allclose(A, expected, rtol=1e-15)
+    np.testing.assert_allclose(C, [*DOP853.C, 1.0, *DOP853.C_EXTRA], rtol=1e-15)
+    np.testing.assert_allclose(DENSE, DOP853.D, rtol=1e-15)
+    np.testing.assert_allclose([ERROR_3, ERROR_5], [DOP853.E3, DOP853.E5], rtol=1e-15)
 
 
 @pytest.mark.parametrize("grows", [0.3, 3.0])

@@ -165,6 +165,34 @@ def test_robots_whose_bodies_weigh_something_are_not_checked():
         assert robot.functions.checked == checked
 
 
+def test_accelerations_balance_efforts_of_cylinders_that_are_no_coordinates():
+    """A universal joint, whose middle has no mass, and two cylinders on it: four efforts, two coordinates."""
+    cylinder = (
+        '<cylinder name="{}" base="base" base_xyz="{}" end="arm" end_xyz="{}" minimum_length="0.01"'
+        ' stroke="9"/>'
+    )
+    robot = flexdyn_ros.load(
+        COAXIAL.replace('<axis xyz="0 0.6 0.8"/>\n', '<axis xyz="1 0 0"/>\n').replace(
+            "</robot>",
+            f"""<flexdyn>{cylinder.format("one", "0.5 -0.3 0.2", "0.1 0.4 0.3")}
+            {cylinder.format("two", "-0.4 0.2 0.6", "0.2 0.1 -0.5")}</flexdyn></robot>""",
+        )
+    )
+    assert robot.functions.checked
+    assert (robot.nu, robot.nv) == (4, 2)
+    rng = np.random.default_rng(4)
+    q, v = np.array([robot.random(rng) for _ in range(5)]), rng.normal(size=(5, 2))
+    tau, wrench = 3.0 * rng.normal(size=(5, 4)), rng.normal(size=(5, 6))
+    A, M = robot.actuation_matrix(q), robot.mass_matrix(q)
+    for wrenches in (None, {"arm": wrench}):
+        a = robot.forward_dynamics(q, v, tau, wrenches)
+        applied = [actuation @ efforts for actuation, efforts in zip(A, tau, strict=True)]
+        applied -= robot.bias_forces(q, v)
+        if wrenches:
+            applied += [J.T @ w for J, w in zip(robot.jacobian(q, "arm"), wrench, strict=True)]
+        np.testing.assert_allclose(a, np.linalg.solve(M, applied[..., None])[..., 0], rtol=1e-9)
+
+
 def test_a_run_of_a_robot_without_mass_ends_with_the_cause():
     text = (
         '<robot name="light"><link name="base"/><link name="arm"/><joint name="turn" type="continuous">'

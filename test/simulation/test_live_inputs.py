@@ -13,7 +13,12 @@ from flexdyn_ros.multibody.elements.cylinder.circuits import without_oil
 from flexdyn_ros.simulation import Stepper
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer
 from flexdyn_ros.simulation.live.external_drive import ExternalDrive
-from flexdyn_ros.simulation.live.hydraulic_inputs import InputError, ranges_of, read_command
+from flexdyn_ros.simulation.live.hydraulic_inputs import (
+    HydraulicSetpoint,
+    InputError,
+    ranges_of,
+    read_command,
+)
 from flexdyn_ros.simulation.live.joint_path import hermite, on_spline
 from flexdyn_ros.simulation.live.oil_drive import OilDrive
 from flexdyn_ros.simulation.live.pose_path import read_pose_path
@@ -180,6 +185,68 @@ def test_servos_of_cylinders_on_oil_ask_for_the_forces_of_springs_and_dampers():
         found, expected = moved_by(**command), moved_by(effort=force)
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
         assert np.abs(expected - moved_by(effort=force + [50.0, 0.0])).max() > 1e-4
+
+
+def on_two_supplies():
+    """Two loads, each on oil of its own."""
+    text = hanging(second_mass=100.0)
+    supply = text[text.index("<supply ") : text.index("</supply>") + len("</supply>")]
+    head, end = text.replace(supply, supply + supply.replace('"oil"', '"own"')).rsplit('supply="oil"', 1)
+    return f'{head}supply="own"{end}'
+
+
+def test_cylinders_on_oil_beside_those_of_another_process_move_as_they_do_alone():
+    whole = flexdyn_ros.load(on_two_supplies())
+    robot = from_description(without_oil(whole.description, ["lift"]))
+    place = robot.effort_names.index("lift")
+
+    def driven(robot, drive, inner):
+        simulation = Simulation(
+            robot, CommandBuffer(Driven.of(robot), (), "effort", 0.0, "hold", False, "zero", False),
+            robot.neutral(), np.zeros(2), np.zeros(4), np.zeros(4), drive, dt=1e-3,
+        )  # fmt: skip
+        opening = np.where(np.array(robot.hydraulics.names) == "second_lift", 0.3, np.nan)
+        inner.take_setpoint(HydraulicSetpoint(False, opening), 0.0, np.inf)
+        return simulation
+
+    inner, alone = OilDrive(robot, *np.zeros((2, 4)), np.inf), OilDrive(whole, *np.zeros((2, 4)), np.inf)
+    outer = ExternalDrive(robot, ["lift"], np.zeros(4), inner=inner, steps_per_force=8)
+    found, expected = driven(robot, outer, inner), driven(whole, alone, alone)
+    outer.gate.take(1, {"lift": 3500.0})
+    assert found.tick(8)
+    assert expected.tick(8)
+    assert found.stepper.steps == expected.stepper.steps == 8
+    a, t = 3500.0 / MASS - GRAVITY, 8e-3
+    slide, second = (robot.q_names.index(name) for name in ("slide", "second_slide"))
+    np.testing.assert_allclose(found.stepper.q[slide], 0.5 * a * t**2, rtol=1e-9)
+    assert found.stepper.tau[place] == 3500.0
+    assert expected.stepper.q[second] > 1e-5
+    np.testing.assert_allclose(found.stepper.q[second], expected.stepper.q[second], rtol=1e-9)
+
+
+def test_a_drive_tells_of_each_cylinder_what_is_wrong_with_it():
+    robot = flexdyn_ros.load(
+        hanging(second_mass=100.0, in_cylinder='<leakage external_bore="1e-13" external_rod="4e-13"/>')
+    )
+    stepper, drive = Stepper(robot, 1e-3, "rosenbrock"), OilDrive(robot, STIFFNESS, DAMPING, 0.1)
+
+    def remarks():
+        drive.begin(stepper)
+        assert stepper.advance(1) == OK
+        return drive.remarks(stepper)
+
+    assert remarks() == ()
+    # as much as is described is no fault
+    for leaks, told in (((4e-13, 5e-13), "second_lift"), ((6e-13, 2e-13), "lift")):
+        for name, leak in zip(("lift", "second_lift"), leaks, strict=True):
+            stepper.set_leakage(name, leak)
+        assert remarks() == (f"'{told}' leaks {max(leaks):g} m3/(s Pa) to the tank",)
+    # the first piston is pushed out as far as it goes, 0.23 m above where it began
+    stepper.set_leakage("lift", 0.0)
+    stepper.set_state([0.2301, 0.0], np.zeros(2))
+    assert remarks() == ("'lift' stands at the end of its stroke",)
+    stepper.set_state([0.0, -0.1701], np.zeros(2))
+    assert remarks() == ("'second_lift' stands at the end of its stroke",)
 
 
 # ---- paths of a pose ----

@@ -114,7 +114,7 @@ def test_each_worker_has_a_chunk_waiting_and_no_more(cluster, tmp_path):
     assert max(most for _, most in seen) == 2
 
 
-def test_short_points_of_a_chunk_have_each_their_own_time_limit():
+def test_short_points_of_a_chunk_have_each_their_own_time_limit(cluster):
     from flexdyn_ros.studies.processes import worker
 
     told = {
@@ -134,6 +134,29 @@ def test_short_points_of_a_chunk_have_each_their_own_time_limit():
     assert [row[0] for row in rows] == list(range(200))
     assert [row[1] for row in rows if row[0] != 150] == [{"y": 1.0 + n} for n in range(200) if n != 150]
     assert rows[150][2][0] == "TimeLimit"
+
+
+def test_a_study_that_is_stopped_computes_no_more_points_and_others_go_on(cluster):
+    from flexdyn_ros.studies.processes import worker
+
+    study = {
+        "study": "stopped", "experiment": "study_experiments:failing", "design": {"kind": "grid"},
+        "parameters": {"what": ["fine", "loop"], "x": [0, 1]},
+    }  # fmt: skip
+    chunks = {
+        key: worker.Chunk(
+            {"key": key, "folder": "", "file": None, "trajectories": False, "study": study},
+            [0, 1], [{"what": "fine", "x": n} for n in range(2)], 20.0,
+        )
+        for key in ("goes on", "ends")
+    }  # fmt: skip
+    try:
+        assert len(worker.compute_chunk(chunks["ends"])[0]) == 2
+        worker.stop_study("ends")
+        assert worker.compute_chunk(chunks["ends"])[0] == []
+        assert len(worker.compute_chunk(chunks["goes on"])[0]) == 2
+    finally:
+        worker.stop_study("goes on")
 
 
 def test_a_worker_that_is_killed_costs_the_chunks_at_its_hand_at_most(cluster, tmp_path):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
@@ -241,6 +242,28 @@ def test_a_workspace_shrinks_with_every_bound():
     assert whole["volume"] == pytest.approx(whole["share_of_box"] * 0.8 * 0.8 * 0.4)
     with pytest.raises(UnsupportedError, match="no platform"):
         experiment("workspace", flexdyn_ros.load("two_link"))
+
+
+def test_a_tilted_workspace_is_tilted_about_six_axes_all_around():
+    """A box of no size: home itself, level and tilted by SciPy, under a load that stands aside."""
+    robot = flexdyn_ros.load("stewart_1t").with_payload("platform", 400.0, (0.3, 0.55, 0.2))
+    home, tilt = robot.neutral(), 0.25
+    axes = [(np.cos(np.pi * k / 3), np.sin(np.pi * k / 3), 0.0) for k in range(6)]
+    turns = [Rotation.from_rotvec(np.multiply(tilt, axis)) for axis in axes]
+    q = np.array([home, *(np.concatenate((home[:3], turn.as_quat())) for turn in turns)])
+    force = np.abs(robot.inverse_dynamics(q, np.zeros(6), np.zeros(6))).max(axis=1)
+    least = robot.workspace_margins(q).singular_values[:, -1]
+    arguments = {"extent": (0.0, 0.0, 0.0), "samples": 2}
+    level = experiment("workspace", robot, **arguments)
+    assert (level["largest_force"], level["smallest_margin"]) == pytest.approx((force[0], least[0]))
+    # the worst of them is none of the first three
+    assert force.argmax() > 3
+    tilted = experiment("workspace", robot, tilt=tilt, force_limit=1e9, singular_margin=0.0, **arguments)
+    assert tilted["share_of_box"] == 1.0
+    assert (tilted["largest_force"], tilted["smallest_margin"]) == pytest.approx((force.max(), least.min()))
+    between = 0.5 * np.sum(np.sort(force)[-2:])
+    lost = experiment("workspace", robot, tilt=tilt, force_limit=between, singular_margin=0.0, **arguments)
+    assert (lost["lost_by_force"], lost["share_of_box"]) == (1.0, 0.0)
 
 
 def test_angles_of_joints_and_legs_that_touch_take_from_a_workspace():

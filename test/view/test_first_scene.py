@@ -7,12 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from browser import in_picture
+from pendulums import double_pendulum
 
 import flexdyn_ros
 from flexdyn_ros.view import ShownRobot
 from flexdyn_ros.view.around.stage import ABOVE_PANEL, aim, room_of
 from flexdyn_ros.view.motion import Reach
 from flexdyn_ros.view.opening import first_scene, gentle_run
+from flexdyn_ros.view.panels.run import Jobs
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -83,3 +85,42 @@ def test_the_room_of_a_robot_reaches_half_its_way_to_every_side():
     low, high = room_of(ShownRobot(robot), Reach(robot))
     np.testing.assert_allclose(low, [-1.1, -1.6, -0.1], atol=1e-9)
     np.testing.assert_allclose(high, [0.4, 0.6, 0.1], atol=1e-9)
+
+
+def test_the_first_robot_is_shown_again_as_it_was_given(monkeypatch):
+    from flexdyn_ros.view import Viewer
+
+    monkeypatch.setattr(Jobs, "in_background", Jobs.shortly)
+    given = double_pendulum()
+    viewer = Viewer(given, port=8410, robots=("two_link",))
+    try:
+        for name in ("two_link", given.name):
+            viewer.panels.robots.value = name
+            assert (viewer.robot.name, viewer.chosen) == (name, name)
+            assert viewer.panels.robots.value == name
+            assert (viewer.robot is given) == (name == given.name)
+    finally:
+        viewer.close()
+
+
+def test_a_tour_and_a_mode_begin_where_the_robot_stands(monkeypatch):
+    """However far the one before it went."""
+    from flexdyn_ros.view import Viewer
+
+    viewer = Viewer(flexdyn_ros.load("flexible_two_link"), port=8420)
+    try:
+        phases, in_turn = [], viewer.reach.in_turn
+        monkeypatch.setattr(viewer.reach, "in_turn", lambda phase: phases.append(phase) or in_turn(phase))
+        monkeypatch.setattr(viewer, "show_mode_at", phases.append)
+        for begin in (viewer.tour, lambda: viewer.play_mode(1)) * 2:
+            with viewer._lock:
+                begin()
+                phases.clear()
+                for seconds in (0.0, 0.3, 0.1):
+                    viewer._advance(seconds)
+                assert phases[0] == 0.0
+                # the same pace all along
+                assert phases[1] > 0.0
+                assert phases[2] == pytest.approx(phases[1] * 4.0 / 3.0)
+    finally:
+        viewer.close()

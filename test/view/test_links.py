@@ -1,5 +1,6 @@
 """Links that are picked, marked, pushed and followed, without a browser: numbers against mechanics."""
 
+import asyncio
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from flexdyn_ros.view.drawing.loads import Moment, Vectors, offered, pushes_of
 from flexdyn_ros.view.drawing.overlays import HEAD, SHAFT, Overlays, shortened
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drive import Drive
-from flexdyn_ros.view.panels.links import DIRECTIONS, _rows
+from flexdyn_ros.view.panels.links import DIRECTIONS, LinksTab, _rows
 from flexdyn_ros.view.panels.live_plots import Series, with_cursor
 from flexdyn_ros.view.twin import Twin, has_twin, rigid_twin
 
@@ -182,6 +183,31 @@ def test_the_mouse_pulls_at_the_point_that_it_holds(arm):
     assert not drive.wrenches
 
 
+def test_a_drag_pulls_by_the_weight_over_the_size_of_the_robot_until_the_mouse_lets_go(arm):
+    q, shown, drive = arm.neutral(), ShownRobot(arm), Drive(arm, arm.neutral())
+    place = arm.frames(q, "boom_2@0.5")[:3, 3]
+    tab = object.__new__(LinksTab)
+    tab._viewer = SimpleNamespace(source="drive", drive=drive, shown=shown, magnified_q=q)
+    tab._weight = 1000.0
+    drag, held = tab._dragging("boom_2"), "boom_2@0.5"
+
+    def pull(phase, **positions):
+        asyncio.run(drag(SimpleNamespace(phase=phase, **positions)))
+        drive.advance(1e-3)
+        return drive.wrenches
+
+    assert not pull("update", end_position=tuple(place + 1.0))
+    assert pull("start", start_position=tuple(place)).keys() == {held}
+    force = pull("update", end_position=tuple(place + [0.0, 0.4, 0.3]))[held][3:]
+    np.testing.assert_allclose(force, np.array([0.0, 400.0, 300.0]) / shown.size, atol=0.5)
+    # what another scene moves is not pulled on
+    tab._viewer.source = "run"
+    assert pull("update", end_position=tuple(place))[held][4] > 350.0 / shown.size
+    assert pull("end")
+    tab._viewer.source = "drive"
+    assert not pull("end")
+
+
 def test_pushes_outlive_a_change_of_the_robot(arm):
     drive = Drive(arm, arm.neutral())
     drive.push({"boom_2": np.array([0.0, 0.0, 0.0, 0.0, 50.0, 0.0])})
@@ -244,6 +270,35 @@ def test_cameras_move_with_a_link_and_keep_how_it_is_looked_at(arm):
     client.camera.position = np.ones(3)
     cameras.move()
     np.testing.assert_array_equal(client.camera.position, np.ones(3))
+
+
+def test_a_phone_whose_page_takes_the_camera_of_desks_is_led_back_and_no_other(arm):
+    room = np.array([-2.0, -1.0, 0.0]), np.array([5.0, 3.0, 4.0])
+    desk, calls = SimpleNamespace(position=np.array([9.0, 8.0, 7.0])), []
+    server = SimpleNamespace(initial_camera=desk, on_client_connect=calls.append)
+    viewer = SimpleNamespace(
+        server=server, picture=SimpleNamespace(room=room), source="tour", q=arm.neutral()
+    )
+    Cameras(viewer)
+    (greet,) = calls
+    client, updates = Client(), []
+    client.camera.on_update, first = updates.append, client.camera.position
+    greet(client)
+    assert not updates
+    np.testing.assert_array_equal(client.camera.position, first)
+
+    client.camera.image_width, client.camera.image_height = 390, 844
+    greet(client)
+    (update,) = updates
+    camera = client.camera
+    above = np.array(camera.position), np.array(camera.look_at)
+    assert np.linalg.norm(above[0] - first) > 1.0
+    camera.position, camera.look_at = desk.position.copy(), np.zeros(3)
+    update(camera)
+    np.testing.assert_array_equal((camera.position, camera.look_at), above)
+    camera.position = first
+    update(camera)
+    np.testing.assert_array_equal(camera.position, first)
 
 
 # ---- time line, twin ----
