@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from pendulums import double_pendulum
 
-trimesh = pytest.importorskip("trimesh")
+pytest.importorskip("trimesh")
 pytest.importorskip("viser")
+
+import trimesh
 
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import Tube

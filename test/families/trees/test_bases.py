@@ -119,8 +119,8 @@ def test_modes_with_a_body_on_the_tip_are_those_of_the_mean_beam():
 
 @pytest.mark.parametrize("polar", [0.006, 0.0])
 def test_a_shaft_with_a_disc_on_its_tip_turns_as_the_characteristic_equation_says(polar):
-    """GJ = 40, L = 2, discs of I = 0.04 kg m2: GJ k = w^2 I tan(k L), w / k the speed of waves; w^2 = GJ / (I L)
-    where the shaft has no inertia."""
+    """GJ = 40, L = 2, discs of I = 0.04 kg m2: GJ k = w^2 I tan(k L), w / k the speed of waves, and
+    w^2 = GJ / (I L) where the shaft has no inertia."""
     rows = f"0 1.75 900 500 40 2e5 {polar} 1 1.75 80 60 40 4e4 {polar}"
     disc = '<body name="disc"><mass value="2"/><inertia ixx="0.03" iyy="0.02" izz="0.02" {}/></body>'
     text = TAPERED.format(rows="ROWS", modes='torsion="1" boundary="clamped-body"')
