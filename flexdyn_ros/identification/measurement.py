@@ -256,8 +256,8 @@ class Measurement:
         return replace(self, columns=columns, held=held)
 
     def delay(self, column: str, reference: str | np.ndarray, longest: float = 0.1) -> float:
-        """Delay of a column relative to another, or to values (n,), by cross-correlation [s]; a parabola
-        through the highest values tells parts of a sample."""
+        """Delay of a column relative to another, or to values (n,), by cross-correlation, at most `longest`
+        either way [s]; a parabola through the highest values tells parts of a sample."""
         from flexdyn_ros.identification.signals import lag_of
 
         values = self[reference] if isinstance(reference, str) else reference

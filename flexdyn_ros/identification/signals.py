@@ -89,7 +89,7 @@ def lag_of(t: np.ndarray, values: np.ndarray, reference: np.ndarray, longest: fl
     if 0 < best < scores.size - 1:
         before, at, after = scores[best - 1 : best + 2]
         part = 0.5 * (before - after) / (before - 2.0 * at + after)
-    return step * (best - most + part)
+    return float(np.clip(step * (best - most + part), -longest, longest))
 
 
 def _correlation(x: np.ndarray, y: np.ndarray, lag: int) -> float:
@@ -137,11 +137,12 @@ def vibrations(values: np.ndarray, step: float, count: int, highest: float) -> t
     waves = np.exp(np.outer(h * np.arange(y.size), poles))
     amplitudes = 2.0 * np.abs(np.linalg.lstsq(waves, y.astype(complex), rcond=None)[0])
     found: list[Vibration] = []
-    for i in np.argsort(-amplitudes):
+    largest = np.argsort(-amplitudes)
+    for i in largest[poles[largest].imag > 0.0]:
         rate = abs(poles[i])
-        one = Vibration(rate / (2.0 * np.pi), -poles[i].real / rate if rate else 1.0, float(amplitudes[i]))
+        one = Vibration(rate / (2.0 * np.pi), -poles[i].real / rate, float(amplitudes[i]))
         apart = all(max(one.frequency, x.frequency) > APART * min(one.frequency, x.frequency) for x in found)
-        if poles[i].imag > 0.0 and abs(one.ratio) < MOST_DAMPED and one.frequency < highest and apart:
+        if abs(one.ratio) < MOST_DAMPED and one.frequency < highest and apart:
             found.append(one)
     return tuple(sorted(found[:count]))
 

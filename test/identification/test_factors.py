@@ -103,6 +103,13 @@ def test_a_factor_of_no_unit_is_told_and_does_not_end_a_fit(arm):
     assert not found[0].fatal
 
 
+@pytest.mark.parametrize("rates", [1.2, 1 / 1.2, -1.2])
+def test_a_small_factor_is_told_where_there_is_no_noise(arm, rates):
+    found = faults(arm, rates=rates)
+    assert len(found) == len(arm.q_names)
+    assert f"shoulder.velocity is {rates:.3g} times the rate of shoulder" in found[0].text
+
+
 def test_accelerations_in_other_units_are_told(arm):
     found = faults(arm, accelerations=180 / pi)
     assert "shoulder.acceleration is 57.3 times the rate of shoulder.velocity" in found[0].text

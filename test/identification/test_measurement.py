@@ -189,6 +189,14 @@ def test_the_delay_of_a_column_is_found_within_a_tenth_of_a_sample(delay):
     assert np.abs(mended["y"] - mended["x"]).max() < 0.02
 
 
+@pytest.mark.parametrize("delay", [0.052, -0.052])
+def test_delays_are_looked_for_up_to_the_longest_either_way(delay):
+    t = np.arange(0.0, 8.0, 0.005)
+    late = Measurement.of(t, {"x": np.sin(5.0 * t), "y": np.sin(5.0 * (t - delay))})
+    assert late.delay("y", "x", 0.0521) == pytest.approx(delay, abs=5e-4)
+    assert late.delay("y", "x", 0.033) == pytest.approx(np.copysign(0.033, delay), rel=1e-12)
+
+
 def test_jitter_goes_and_the_rate_is_that_asked_for():
     rng = np.random.default_rng(1)
     t = np.sort(np.arange(0.0, 4.0, 0.01) + rng.uniform(-2e-3, 2e-3, 400))

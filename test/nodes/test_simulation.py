@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pendulums import double_pendulum
 
 pytestmark = pytest.mark.ros
 pytest.importorskip("sensor_msgs.msg")
@@ -179,3 +180,22 @@ def test_diagnostics_warn_of_energy_that_is_off_with_the_step_that_would_do():
     finer, fine = health_of(robot, step, 0.05)
     assert finer.balance_share < 1e-2
     assert fine.level == DiagnosticStatus.OK
+
+
+@pytest.mark.parametrize("damping", ["", '<dynamics damping="0.3"/>'])
+def test_the_share_of_energy_that_is_off_is_of_the_largest_kinetic_energy_and_rounding_is_none(damping):
+    robot, none = double_pendulum(damping), np.zeros(2)
+    for step, counts in ((1e-3, False), (2e-2, True)):
+        buffer = CommandBuffer(robot, timeout=0.0, on_stale="hold")
+        q = np.array([1.0, 0.5])
+        s = Simulation(robot, buffer, q, none, none, none, dt=step, method="rk4", limits="report")
+        assert s.balance_share == 0.0
+        largest = 0.0
+        for _ in range(round(0.8 / step)):
+            assert s.tick(1)
+            largest = max(largest, robot.energy(s.stepper.q, s.stepper.v).kinetic)
+        now, before = (robot.energy(*state).total for state in ((s.stepper.q, s.stepper.v), (q, none)))
+        off = abs(now + s.stepper.dissipated - s.stepper.work - before)
+        assert off > 0.0
+        assert robot.energy(s.stepper.q, s.stepper.v).kinetic < 0.9 * largest
+        assert s.balance_share == (pytest.approx(off / largest, rel=1e-6) if counts else 0.0)

@@ -70,6 +70,7 @@ def test_the_verbs_alone_give_the_same_accounts():
     for a, b in ((runs[0], runs[2]), (runs[1], runs[3])):
         assert a.work == pytest.approx(b.work, abs=1e-11)
         assert a.dissipated == pytest.approx(b.dissipated, abs=1e-11)
+        assert a.tau == pytest.approx(b.tau, abs=1e-11)
 
 
 def test_stops_catch_a_joint_without_making_energy():

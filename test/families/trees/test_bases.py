@@ -117,6 +117,24 @@ def test_modes_with_a_body_on_the_tip_are_those_of_the_mean_beam():
     np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("polar", [0.006, 0.0])
+def test_a_shaft_with_a_disc_on_its_tip_turns_as_the_characteristic_equation_says(polar):
+    """GJ = 40, L = 2, discs of I = 0.04 kg m2: GJ k = w^2 I tan(k L), w / k the speed of waves, and
+    w^2 = GJ / (I L) where the shaft has no inertia."""
+    rows = f"0 1.75 900 500 40 2e5 {polar} 1 1.75 80 60 40 4e4 {polar}"
+    disc = '<body name="disc"><mass value="2"/><inertia ixx="0.03" iyy="0.02" izz="0.02" {}/></body>'
+    text = TAPERED.format(rows="ROWS", modes='torsion="1" boundary="clamped-body"')
+    text = text.replace(text[text.index("ROWS") : text.index("</table>")], rows)
+    text = text.replace("</flexdyn></robot>", disc.format('ixy="0" ixz="0" iyz="0"') + "</flexdyn></robot>")
+    (omega,) = frequencies(text)
+    if not polar:
+        assert omega**2 == pytest.approx(40.0 / (0.04 * 2.0), rel=1e-9)
+    else:
+        wave = omega / np.sqrt(40.0 / polar)
+        assert 40.0 * wave == pytest.approx(omega**2 * 0.04 * np.tan(2.0 * wave), rel=1e-9)
+        assert 2.0 * wave < np.pi / 2.0
+
+
 HELD = np.sqrt(1.4e4 / 1.2) / 100
 PINNED, CLAMPED = np.array([3.9266023, 7.0685827]) ** 2, np.array([4.7300407, 7.8532046]) ** 2
 PAPER = {"formulation.rotary_inertia": "paper"}
@@ -218,6 +236,20 @@ def test_imported_modes_of_a_beam_are_the_beam(imported):
     assert ours.curvature == pytest.approx(theirs.curvature, abs=1e-3 * np.abs(theirs.curvature).max())
     back = robot.forward_dynamics(q, v, robot.inverse_dynamics(q, v, a))
     assert back == pytest.approx(a, abs=1e-9 * np.abs(a).max())
+
+
+def test_what_hangs_on_nodes_of_imported_modes_loads_them_there(imported):
+    beam, robot, _, _ = imported
+    q, v, a = bent_state(beam, 2)
+    push = {
+        "tool": np.array([9.0, -7.0, 5.0, 30.0, -20.0, 40.0]),
+        "beam/tip": np.array([3.0, 8, -4, 9, 6, 25]),
+    }
+    stations = [0.0, 0.30025, 0.70025]
+    ours, theirs = (r.loads(q, v, a, wrenches=push, stations=stations)["beam"] for r in (robot, beam))
+    assert np.abs(theirs.moment).min() > 0.0
+    for found, expected in ((ours.force, theirs.force), (ours.moment, theirs.moment)):
+        assert found == pytest.approx(expected, abs=1e-5 * np.abs(expected).max())
 
 
 @pytest.fixture(scope="module")

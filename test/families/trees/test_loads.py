@@ -364,11 +364,13 @@ def test_imported_modes_have_the_loads_of_their_nodes(tmp_path):
     robot = flexdyn_ros.load(tmp_path / "arm.urdf")
     q, v, a = bent_state(whole, 5)
     middle = np.linspace(0.0, 1.0, 2001)[[0, 700, 1400]] + np.array([0.0, 0.25e-3, 0.25e-3])
-    found, expected = (r.loads(q, v, a, stations=middle)["beam"] for r in (robot, whole))
+    rng = np.random.default_rng(6)
+    push = {frame: 20.0 * rng.standard_normal(6) for frame in ("beam/tip", "beam@0.6")}
+    found, expected = (r.loads(q, v, a, wrenches=push, stations=middle)["beam"] for r in (robot, whole))
     np.testing.assert_allclose(found.force, expected.force, atol=1e-5 * np.abs(expected.force).max())
     np.testing.assert_allclose(found.moment, expected.moment, atol=1e-5 * np.abs(expected.moment).max())
     np.testing.assert_allclose(
-        roots({"beam": found})["beam"], of_joints(robot, q, v, a)["beam"], rtol=1e-9, atol=1e-9
+        roots({"beam": found})["beam"], of_joints(robot, q, v, a, push)["beam"], rtol=1e-9, atol=1e-9
     )
 
 

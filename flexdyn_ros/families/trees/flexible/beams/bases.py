@@ -139,7 +139,8 @@ def _ratios(name: str, link: BeamLink, hung: np.ndarray) -> tuple[float, float]:
     mass = float(np.mean(link.beam.mu(s))) * L
     if name == "torsion":
         polar = float(np.mean(link.beam.Jx(s))) * L
-        return 0.0, (hung[2, 2] + hung[3, 3]) / polar if polar > 0.0 else 0.0
+        # twisted evenly by a body beside which the beam has no polar inertia, to 2e-7
+        return 0.0, (hung[2, 2] + hung[3, 3]) / polar if polar > 0.0 else 1e6
     about = {"bending_y": hung[1, 1] + hung[2, 2], "bending_z": hung[1, 1] + hung[3, 3]}
     return hung[0, 0] / mass, about.get(name, 0.0) / (mass * L**2)
 
