@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+WAITED = "waited"
+
 
 def in_children(tasks: Iterable, work: Callable, seconds: int, jobs: int) -> Iterator[tuple]:
-    """Every task with what `work` makes of it in a child; None if the child needs too long or dies."""
+    """Every task with what `work` makes of it in a child; None if the child computes too long or dies, WAITED
+    if it was ended because nothing came of it for four times as long."""
     running: dict[int, tuple] = {}
     waiting = list(reversed(list(tasks)))
     with tempfile.TemporaryDirectory() as folder:
@@ -30,10 +33,12 @@ def in_children(tasks: Iterable, work: Callable, seconds: int, jobs: int) -> Ite
                     continue
                 time.sleep(0.02)
                 for child, (task, result, deadline) in list(running.items()):
-                    if os.waitpid(child, os.WNOHANG)[0] == child or time.monotonic() > deadline:
+                    has_ended = os.waitpid(child, os.WNOHANG)[0] == child
+                    if has_ended or time.monotonic() > deadline:
                         _end(child)
                         del running[child]
-                        yield task, json.loads(result.read_text()) if result.exists() else None
+                        nothing = None if has_ended else WAITED
+                        yield task, json.loads(result.read_text()) if result.exists() else nothing
         finally:
             for child in running:
                 _end(child)

@@ -177,7 +177,8 @@ def mapped(files: list[str], compiled: bool, kept: Path, jobs: int) -> dict[str,
             (folder / "marks").write_bytes((Path(parent) / "marks").read_bytes())
             tasks.append((file, compiled, folder, marks))
         made = in_children(tasks, noted, 4 * A_FILE[compiled], jobs)
-        for count, ((file, *_), result) in enumerate(made, 1):
+        for count, ((file, *_), found) in enumerate(made, 1):
+            result = found if isinstance(found, dict) else None
             places[file].write_text(json.dumps(result or {"tests": [], "seconds": [], "modules": {}}))
             print(
                 f"map {count}/{len(missing)}: {file}: {len((result or {'tests': ()})['tests'])} tests",

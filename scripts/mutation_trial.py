@@ -24,7 +24,7 @@ import other_texts
 import pytest
 import scipy.integrate
 import scipy.optimize  # noqa: F401
-from forks import in_children
+from forks import WAITED, in_children
 from mutants import Mutant, mutants_of
 from mutation_map import (
     MARKS,
@@ -153,11 +153,16 @@ def explained() -> dict[Place, str]:
     return {Place(*row[:4]): row[4] for row in rows}
 
 
-COLUMNS = ("killed", "killed elsewhere", "survived", "explained", "not run")
+COLUMNS = ("killed", "killed elsewhere", "survived", "explained", "waited", "not run")
 
 
-def verdict(mutant: Mutant, tests: list[str], result: list | None) -> str:
-    """The column of a mutant: `killed` by a test of its folder, the time limit, or when tests are read."""
+def verdict(mutant: Mutant, tests: list[str], result: list | str | None) -> str:
+    """The column of a mutant: `killed` by a test of its folder, the time limit, or when tests are read.
+
+    One that was waited for in vain is neither killed nor not: a busy machine may be why.
+    """
+    if result == WAITED:
+        return WAITED
     if not tests or (result and result[0] == pytest.ExitCode.NO_TESTS_COLLECTED):
         return "not run"
     if result and result[0] == pytest.ExitCode.OK:
@@ -177,15 +182,16 @@ def report(tasks: list[tuple], jobs: int) -> bool:
     tried = in_children([task for task in tasks if task[1]], met, A_MUTANT, jobs)
     for count, ((mutant, tests, _), result) in enumerate(itertools.chain(unmet, tried), 1):
         word = verdict(mutant, tests, result)
-        if word in ("survived", "not run") and mutant in known:
+        if word in ("survived", "waited", "not run") and mutant in known:
             word = "explained"
         part = "kernels" if "/kernels/" in mutant.file else "rest"
         for row in (f"all {part}", f"{part}: {'/'.join(mutant.file.split('/')[1:3])}"):
             table[row][word] += 1
         line = f"{word}: {mutant.told((ROOT / mutant.file).read_bytes())}"
-        found = known[mutant] if word == "explained" else (result or [0, []])[1][:1] or len(tests)
+        failed = result[1][:1] if isinstance(result, list) else []
+        found = known[mutant] if word == "explained" else failed or len(tests)
         print(f"{count}/{len(tasks)} {line}  [{found}]", flush=True)
-        if word == "survived":
+        if word in ("survived", "waited"):
             survivors.append(line)
     print("\n".join(sorted(survivors)))
     print(f"{'':44}" + "".join(f"{column:>18}" for column in COLUMNS))

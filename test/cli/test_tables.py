@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,6 +216,20 @@ def test_what_only_one_has_is_a_difference(flexdyn, run, tmp_path):
     other = flexdyn_ros.Trajectory.load(tmp_path / "canadarm2.npz")
     assert len(named.split(", ")) == 5
     assert 5 + int(others) == len({*other.q_names, *other.effort_names} - set(run.columns))
+
+
+@pytest.mark.parametrize(("count", "end"), [(5, ""), (6, " and 1 more")])
+def test_of_what_one_run_lacks_five_are_named(flexdyn, arm, count, end, tmp_path):
+    text = (Path(flexdyn_ros.__file__).parents[1] / "urdf/seven_joint_arm.urdf").read_text(encoding="utf-8")
+    names = arm.q_names[:count]
+    for name in names:
+        text = text.replace(f'"{name}"', f'"other_{name}"')
+    for robot, file in ((arm, "a.npz"), (flexdyn_ros.load(text), "b.npz")):
+        flexdyn_ros.simulate(robot, 0.01, dt=0.01).save(tmp_path / file)
+    _, _, err = flexdyn("compare", tmp_path / "a.npz", tmp_path / "b.npz")
+    told = " ".join(err.split())
+    assert f"only the first has {', '.join(names[:5])}{end} note: only the second" in told
+    assert told.endswith(f"only the second has {', '.join('other_' + name for name in names[:5])}{end}")
 
 
 @pytest.mark.parametrize(

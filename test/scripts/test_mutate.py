@@ -245,6 +245,33 @@ def test_a_mistake_in_a_program_that_a_test_starts_is_noticed(toy):
     assert verdicts["9: 2 -> 3"] == "not run"
 
 
+FORKS = """
+import os, signal, time
+from forks import WAITED, in_children
+
+def work(task):
+    if task == "waits":
+        time.sleep(60)
+    if task == "computes":
+        while True:
+            pass
+    if task == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [task]
+
+tasks = ["ends", "waits", "computes", "dies"]
+print(sorted((task, result) for task, result in in_children(tasks, work, 1, 4)))
+"""
+
+
+def test_what_waits_for_ever_is_told_from_what_computes_or_dies():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS], cwd=SCRIPTS, capture_output=True, text=True, check=True
+    )
+    expected = [("computes", None), ("dies", None), ("ends", ["ends"]), ("waits", "waited")]
+    assert done.stdout == f"{expected}\n"
+
+
 def test_maps_stay_when_the_package_changes_and_go_when_their_tests_do(toy):
     changed = TOY.replace(b"return 2 * x", b"return 1 + 1 * x + x - 1").replace(
         b"return x - 1", b"return x - 2"
