@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +29,7 @@ PACKAGE = os.environ.get("FLEXDYN_MUTATED", "flexdyn_ros")
 # tests of the repository's form notice no mutant, and what starts nodes waits for them; messages alone do not
 TESTS_LEFT_OUT = ("nodes", "launch", "architecture", "writing", "scripts")
 STARTS_NODES = re.compile(r"node_process|^(from|import) rclpy(?!\.serialization)|^rclpy = ", re.MULTILINE)
-# s: what a test may take, of a processor and of time; a file, in whose second half few cases of a test run
+# s: what a test may take, of its process and by the clock; a file, in whose second half few cases are run
 A_TEST, A_LONG_TEST, A_FILE, CASES = 3.5, 15, {True: 30, False: 14}, 4
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0",
            "--import-mode=importlib", f"--rootdir={ROOT}"]  # fmt: skip
@@ -48,13 +48,19 @@ def files_of_tests() -> list[str]:
     return found
 
 
+def spent() -> float:
+    """s of processors that this process took, and those that it started and that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 class Notes:
     """Of a file of tests, for pytest: what each passed test took, and which marks it set."""
 
     def __init__(self, marks: np.ndarray, most: float):
         self.marks, self.most = marks, most
         self.seconds, self.fixtures, self.touched = {}, {}, defaultdict(set)
-        self.context, self.began, self.passed = "", time.monotonic(), set()
+        self.context, self.began, self.passed = "", spent(), set()
         self.test, self.failing, self.cases = "", set(), Counter()
         sys.unraisablehook = self.unraisable
 
@@ -69,14 +75,14 @@ class Notes:
         return before
 
     def pytest_runtest_protocol(self, item):
-        spent = time.monotonic() - self.began
+        so_far = spent() - self.began
         name = item.nodeid.partition("[")[0]
-        if spent > self.most or (spent > self.most / 2 and self.cases[name] >= CASES):
+        if so_far > self.most or (so_far > self.most / 2 and self.cases[name] >= CASES):
             return True
         self.cases[name] += 1
         self.switch(item.nodeid)
         self.test = item.nodeid
-        self.seconds[item.nodeid] = -time.monotonic()
+        self.seconds[item.nodeid] = -spent()
         self.fixtures[item.nodeid] = [f"@{name}" for name in getattr(item, "fixturenames", ())]
         for number in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, lambda *_: pytest.fail("takes too long"))
@@ -96,7 +102,7 @@ class Notes:
 
     def pytest_runtest_logfinish(self, nodeid):
         self.stop_clocks()
-        self.seconds[nodeid] += time.monotonic()
+        self.seconds[nodeid] += spent()
         self.switch("")
 
     @pytest.hookimpl(wrapper=True)
