@@ -34,6 +34,7 @@ def _made(cls: Any, kw_only: bool, eq: bool) -> Any:
     cls.__doc__ = cls.__doc__ or cls.__name__
     made: Any = dataclass(init=False, kw_only=kw_only, eq=False, repr=False)(cls)
     made.__init__, made.__setattr__, made.__delattr__ = _begin, _refuse, _refuse
+    made.__places__ = tuple(name for name, f in made.__dataclass_fields__.items() if not f.kw_only)
     made.__signature__ = _Signature()
     made.__repr__ = _text
     if eq:
@@ -61,24 +62,25 @@ class _Signature:
 
 def _begin(made: Any, *given: object, **named: object) -> None:
     """Set the fields, as the `__init__` of a dataclass does."""
-    of, title = made.__dataclass_fields__, type(made).__name__
-    places = [name for name, f in of.items() if not f.kw_only]
+    of, title, places = made.__dataclass_fields__, type(made).__name__, made.__places__
     if len(given) > len(places):
         raise TypeError(f"{title} takes {len(places)} positional arguments, {len(given)} were given")
-    values = dict(zip(places, given, strict=False))
-    for name, value in named.items():
+    values = made.__dict__
+    values.update(zip(places, given, strict=False))
+    for name in named:
         if name not in of or name in values:
             raise TypeError(f"{title} got {'another value for' if name in of else 'an unexpected'} {name!r}")
-        values[name] = value
-    for name, f in of.items():
-        if name in values:
-            made.__dict__[name] = values[name]
-        elif f.default is not MISSING:
-            made.__dict__[name] = f.default
-        elif f.default_factory is not MISSING:
-            made.__dict__[name] = f.default_factory()
-        else:
-            raise TypeError(f"{title} misses {name!r}")
+    values.update(named)
+    if len(values) < len(of):
+        for name, f in of.items():
+            if name in values:
+                continue
+            if f.default is not MISSING:
+                values[name] = f.default
+            elif f.default_factory is not MISSING:
+                values[name] = f.default_factory()
+            else:
+                raise TypeError(f"{title} misses {name!r}")
     if hasattr(made, "__post_init__"):
         made.__post_init__()
 

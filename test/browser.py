@@ -25,6 +25,8 @@ const every = window.requestAnimationFrame.bind(window);
 window.requestAnimationFrame = (draw) => setTimeout(() => every(draw), 250);
 window.cancelAnimationFrame = clearTimeout;
 """
+#: what viser says where something is changed and removed between two frames, as chance has it at four a second
+REMOVED = "Tried to update non-existent component"
 #: no samples between pixels
 ROUGH = """
 const smooth = HTMLCanvasElement.prototype.getContext;
@@ -93,10 +95,14 @@ class Page:
         self.errors: list[str] = []
         self.page = chrome.new_page(viewport={"width": width, "height": height})
         self.page.set_default_timeout(1000.0 * PATIENCE)
-        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.add_init_script(script + COUNTER)
         self.visit(port, width, height, path=path)
+
+    def _said(self, message: Any) -> None:
+        if message.type == "error" and not message.text.startswith(REMOVED):
+            self.errors.append(message.text)
 
     def visit(self, port: int, width: int, height: int, *, path: str = COARSE) -> None:
         """The page of another viewer in the same tab, in half the processor time of one in a new tab."""

@@ -13,7 +13,7 @@ PROGRAMS = (
     "chromium", "clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "qemu-aarch64", "python3.12",
     "python3.13",
 )  # fmt: skip
-#: stands for every script: notes its call, and with FAKE_FAILS among its words fails
+#: stands for every script: notes its call, and with FAKE_FAILS among its words fails, with tests of FAKE_NAMES
 SCRIPT = """#!/usr/bin/env bash
 call="${0##*/} $* of ${FLEXDYN_PYTHON:-}"
 echo "${ROS_DOMAIN_ID:-none} $call" >>"$FAKE_CALLS"
@@ -30,7 +30,10 @@ for pair in "3.12 3.13" "3.13 3.12"; do
   fi
 done
 echo "closing line of $call"
-if [[ -n $FAKE_FAILS && $call == *$FAKE_FAILS* ]]; then exit 1; fi
+if [[ -n $FAKE_FAILS && $call == *$FAKE_FAILS* ]]; then
+  for name in $FAKE_NAMES; do echo "FAILED $name - it took too long"; done
+  exit 1
+fi
 """
 #: the environment's Python: compiles kernels or judges the demo, which is noted, or tells its version
 PYTHON = """#!/bin/sh
@@ -51,7 +54,7 @@ PARTS = {
 }
 
 
-def ci(folder, fails=""):
+def ci(folder, fails="", names=""):
     """A run on stubs: the finished process, its calls [(domain, call)]."""
     programs = folder / "programs"
     for path in (folder / ".ci", folder / "scripts", folder / ".venv/bin", programs):
@@ -70,6 +73,7 @@ def ci(folder, fails=""):
             "PATH": f"{programs}:/usr/bin:/bin",
             "FAKE_CALLS": str(folder / "calls"),
             "FAKE_FAILS": fails,
+            "FAKE_NAMES": names,
             "TMPDIR": str(folder),
         },
         capture_output=True,
@@ -100,4 +104,22 @@ def test_a_part_that_fails_is_named_and_the_others_run(name, tmp_path):
     done, calls = ci(tmp_path, PARTS[name])
     assert done.returncode == 1
     assert re.findall(r"^ci: failed: (.*)$", done.stdout, flags=re.M) == [name]
+    assert len(calls) == len(PARTS)
+
+
+@pytest.mark.parametrize("fails", ["-rsfE", "-rfE -n 1"], ids=["main run", "newest Python"])
+def test_few_tests_that_failed_beside_others_run_again_alone(fails, tmp_path):
+    done, calls = ci(tmp_path, fails, "test/a.py::test_b[1] test/a.py::test_b[2] test/c.py::test_d")
+    assert done.returncode == 0, done.stdout
+    assert re.findall(r"^ci: failed beside others, run again alone: (.*)$", done.stdout, flags=re.M) == [
+        "test/a.py::test_b", "test/c.py::test_d",
+    ]  # fmt: skip
+    (again,) = [call for _, call in calls if "-n 0 test/a.py::test_b test/c.py::test_d of" in call]
+    assert again.endswith("python3.13") is (fails != "-rsfE")
+    assert len(calls) == len(PARTS) + 1
+
+
+def test_more_than_three_tests_that_failed_are_a_failure(tmp_path):
+    done, calls = ci(tmp_path, "-rsfE", "t.py::a t.py::b t.py::c t.py::d")
+    assert done.returncode == 1
     assert len(calls) == len(PARTS)
