@@ -25,7 +25,7 @@ const every = window.requestAnimationFrame.bind(window);
 window.requestAnimationFrame = (draw) => setTimeout(() => every(draw), 250);
 window.cancelAnimationFrame = clearTimeout;
 """
-#: what viser says where something is changed and removed between two frames, as chance has it at four a second
+#: what viser says where something is changed and removed between two frames: chance, at four a second
 REMOVED = "Tried to update non-existent component"
 #: no samples between pixels
 ROUGH = """

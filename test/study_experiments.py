@@ -43,6 +43,16 @@ def failing(robot, what, x=0):
     return {"y": 1.0 + x}
 
 
+def compiling_once(robot, x, cache):
+    """Each point takes long over a kernel, and writes it, the first time."""
+    kernel = f"{cache}/kernel-{x:g}"
+    if not os.path.exists(kernel):
+        time.sleep(0.05)  # times of files are those of a coarser clock
+        os.mkdir(kernel)
+        time.sleep(5.0)
+    return {"y": x + 1.0}
+
+
 def until_now_failing(robot, x, flag):
     """Three points end, take long and raise as long as there is a file."""
     if os.path.exists(flag):

@@ -183,6 +183,21 @@ def test_force_control_lets_in_what_the_piston_displaces(law, v):
         asked.states[:, law_of] = ticked.states[:, law_of]
 
 
+@pytest.mark.parametrize(
+    "own", [{"spool_time": 0.01}, {"spool_frequency": 100.0, "spool_damping": 0.6}], ids=str
+)
+def test_the_acceleration_that_a_law_foresees_is_filtered_as_fast_as_the_valve(own):
+    """A steady one is approached as by a first-order filter."""
+    c = Circuit([{"control_law": at.PI_LAW, "kp": 1e-3, "nominal_gain": 1e6, "lead": 1.0, **own}]).rest(
+        0.2, 2e3
+    )
+    c.tick(1e-3)
+    for k in range(1, 16):
+        c.v[:] = 0.3e-3 * k
+        decide(c.P.ctypes.data, 1, c.flat, c.y, c.v, np.array([2e3]), np.zeros(1), 1e-3)
+    assert c["rate_slope"][0] == pytest.approx(0.3 * (1.0 - np.exp(-1.5)), rel=1e-9)
+
+
 @pytest.mark.parametrize("force", [1e6, -1e6])
 def test_a_force_out_of_reach_opens_the_valve_all_the_way_and_is_told(force):
     one = {"control_law": at.PI_LAW, "kp": 1e-3, "nominal_gain": 1.0}

@@ -102,6 +102,17 @@ def close(a, b, bound=1e-11):
     assert np.abs(a - b).max() <= bound * max(np.abs(b).max(), 1.0)
 
 
+def test_accelerations_of_a_floating_robot_on_a_spring_ask_for_the_efforts_that_made_them():
+    rng = np.random.default_rng(5)
+    links = "".join(f'<link name="link{i}">{inertial(rng, 1.0)}</link>' for i in (1, 2))
+    joints = joint(rng, "floating", "ground", "link1") + joint(rng, "revolute", "link1", "link2")
+    spring = '<spring name="s" base="world" base_xyz="1 2 3" end="link2" stiffness="50" damping="1"/>'
+    parts = f'<link name="ground"/>{links}{joints}<flexdyn>{spring}</flexdyn>'
+    robot = fd.load(f'<robot name="afloat">{parts}</robot>')
+    q, v, _, tau = (x[0] for x in states(robot))
+    close(robot.inverse_dynamics(q, v, robot.forward_dynamics(q, v, tau)), tau)
+
+
 def test_dynamics_are_those_of_laws_on_frames(pair):
     groups, laws = pair
     q, v, a, tau = states(groups)

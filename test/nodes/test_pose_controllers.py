@@ -190,8 +190,8 @@ def test_states_are_answered_while_a_long_path_is_solved_for_and_the_reference_n
         moments.append(time.monotonic())
         assert np.array_equal(lab.reference(), at_rest) or node.text().count("shapes solved") > solved
         assert answered < 20_000
-    # 500 poses of parts of a millisecond to milliseconds each: no state waits for a quarter of them, but for one
-    # that the machine may keep waiting
+    # 500 poses of parts of a millisecond to milliseconds each: no state waits for a quarter of them, but for
+    # one that the machine may keep waiting
     waited = np.sort(np.diff(moments)) / (moments[-1] - moments[0])
     assert waited.size > 20
     assert waited[-2] < 0.25

@@ -13,7 +13,7 @@ PROGRAMS = (
     "chromium", "clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "qemu-aarch64", "python3.12",
     "python3.13",
 )  # fmt: skip
-#: stands for every script: notes its call, and with FAKE_FAILS among its words fails, with tests of FAKE_NAMES
+#: stands for every script: notes its call, and with FAKE_FAILS among its words fails, at tests of FAKE_NAMES
 SCRIPT = """#!/usr/bin/env bash
 call="${0##*/} $* of ${FLEXDYN_PYTHON:-}"
 echo "${ROS_DOMAIN_ID:-none} $call" >>"$FAKE_CALLS"

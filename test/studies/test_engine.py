@@ -114,51 +114,6 @@ def test_each_worker_has_a_chunk_waiting_and_no_more(cluster, tmp_path):
     assert max(most for _, most in seen) == 2
 
 
-def test_short_points_of_a_chunk_have_each_their_own_time_limit(cluster):
-    from flexdyn_ros.studies.processes import worker
-
-    told = {
-        "key": "short", "folder": "", "file": None, "trajectories": False,
-        "study": {
-            "study": "short", "experiment": "study_experiments:failing", "design": {"kind": "grid"},
-            "parameters": {"what": ["fine", "loop"], "x": [0, 1]},
-        },
-    }  # fmt: skip
-    points = [{"what": "sleep", "x": n} for n in range(200)]
-    points[150]["what"] = "loop"
-    try:
-        rows, seconds = worker.compute_chunk(worker.Chunk(told, list(range(200)), points, 0.3))
-    finally:
-        worker.stop_study(told["key"])
-    assert seconds > 0.2 + 0.3
-    assert [row[0] for row in rows] == list(range(200))
-    assert [row[1] for row in rows if row[0] != 150] == [{"y": 1.0 + n} for n in range(200) if n != 150]
-    assert rows[150][2][0] == "TimeLimit"
-
-
-def test_a_study_that_is_stopped_computes_no_more_points_and_others_go_on(cluster):
-    from flexdyn_ros.studies.processes import worker
-
-    study = {
-        "study": "stopped", "experiment": "study_experiments:failing", "design": {"kind": "grid"},
-        "parameters": {"what": ["fine", "loop"], "x": [0, 1]},
-    }  # fmt: skip
-    chunks = {
-        key: worker.Chunk(
-            {"key": key, "folder": "", "file": None, "trajectories": False, "study": study},
-            [0, 1], [{"what": "fine", "x": n} for n in range(2)], 20.0,
-        )
-        for key in ("goes on", "ends")
-    }  # fmt: skip
-    try:
-        assert len(worker.compute_chunk(chunks["ends"])[0]) == 2
-        worker.stop_study("ends")
-        assert worker.compute_chunk(chunks["ends"])[0] == []
-        assert len(worker.compute_chunk(chunks["goes on"])[0]) == 2
-    finally:
-        worker.stop_study("goes on")
-
-
 def test_a_worker_that_is_killed_costs_the_chunks_at_its_hand_at_most(cluster, tmp_path):
     """The one that it computes, and the one before, if its rows had not been fetched yet."""
     client = cluster[1]
@@ -279,22 +234,6 @@ def test_a_study_that_workers_cannot_load_is_told_at_once(cluster, tmp_path):
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(told))
     with pytest.raises(FlexdynError, match=r"a worker cannot load the study: .*a library is missing"):
         run(tmp_path / "s.yaml", cluster[1], False, folder=tmp_path / "out")
-
-
-def test_a_first_point_that_waits_for_the_compiler_is_told_from_one_that_never_ends(tmp_path, monkeypatch):
-    from flexdyn_ros.studies.processes.worker import kernels_written_since
-
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    begun = time.time()
-    assert not kernels_written_since(begun)
-    folder = tmp_path / "flexdyn_ros" / "crba-0123"
-    folder.mkdir(parents=True)
-    os.utime(folder, (begun - 10.0, begun - 10.0))
-    os.utime(folder.parent, (begun - 10.0, begun - 10.0))
-    assert not kernels_written_since(begun)
-    (folder / "crba.nbc").touch()
-    assert kernels_written_since(begun - 0.1)
-    assert not kernels_written_since(time.time() + 1.0)
 
 
 def test_a_full_disk_is_told_and_finished_points_are_kept(cluster, tmp_path, monkeypatch):

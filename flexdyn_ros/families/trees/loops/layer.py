@@ -127,9 +127,8 @@ class Loops(Layer):
         return replace(within, work_size=self.packed.take_steps(within.work_size), keep=(within, self.packed))
 
     def remarks(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> list[str]:
-        lost, self.packed.lost[0] = self.packed.lost[0] != 0.0, 0.0
         found = DeadCentres(self.closing).remarks(q, t)
-        if lost and not found:
+        if self.packed.lost[0] != 0.0 and not found:
             # steps that samples do not show
             found = [
                 f"robot '{self.functions.description.name}' passed a singular pose (dead centre) of its "
