@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -35,6 +36,38 @@ def test_lagrange_equations_of_the_energies_are_the_equations_of_motion(arm):
         momentum = sympy.diff(L, d.v[i])
         rate = sum(sympy.diff(momentum, x) * y for x, y in zip(d.q + d.v, d.v + d.a, strict=True))
         assert sympy.simplify(rate - sympy.diff(L, d.q[i]) - d.tau[i]) == 0
+
+
+SERIAL = """<robot name="serial"><link name="base"/>
+<link name="a"><inertial><origin xyz="0.1 0.2 -0.3"/><mass value="1.5"/>{0}</inertial></link>
+<link name="b"><inertial><origin xyz="0.3 0 0.1"/><mass value="0.8"/>{0}</inertial></link>
+<link name="c"><inertial><origin xyz="0 -0.1 0.2"/><mass value="0.5"/>{0}</inertial></link>
+{1}<flexdyn><gravity>1 -2 -9</gravity></flexdyn></robot>""".format(
+    '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/>',
+    "".join(
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>'
+        '<limit lower="-2" upper="2" effort="9" velocity="1"/></joint>'
+        for name, kind, parent, child, xyz, axis in (
+            ("slide", "prismatic", "base", "a", "0.2 0.1 0.4", "0 0 1"),
+            ("turn", "revolute", "a", "b", "0.5 -0.3 0.2", "0 1 0"),
+            ("lift", "revolute", "b", "c", "0.1 0.4 0.6", "1 0 0"),
+        )
+    ),
+)
+
+
+def test_energies_are_those_of_the_robot_from_the_origin_of_its_base():
+    """The potential of gravity, too, is the weight of all masses where they are, without an offset."""
+    robot = flexdyn_ros.load(SERIAL)
+    d = derive(robot.description, "lagrange", symbolic=False, steps=True)
+    K, U, _ = (step.value[0] for step in d.steps)
+    for seed in range(3):
+        q, v = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 3))
+        state = dict(zip(d.q + d.v, [*q, *v], strict=True))
+        centre = robot.center_of_mass(q)
+        assert float(U.subs(state)) == pytest.approx(-robot.mass * (robot.gravity @ centre), rel=1e-9)
+        assert float(K.subs(state)) == pytest.approx(robot.energy(q, v).kinetic, rel=1e-9)
 
 
 def test_the_moments_of_the_recursion_are_the_efforts(arm):

@@ -73,6 +73,8 @@ def test_xsd_rejects_an_unknown_attribute_of_every_element(
         ('bending_z="3"', 'bending_z="2.5"'),
         ('bending_z="3"', 'bending_z="31"'),
         ("<modes", '<damping ratio="1.0"/><modes'),
+        ("<modes", '<damping ratio=""/><modes'),
+        ("<modes", '<damping ratio="0.1 -0.1"/><modes'),
         ("<beam>", '<beam axis="1 0">'),
         ("<flexdyn ", '<flexdyn version="2" '),
         ("<flexdyn ", '<flexdyn refrence="x" '),
@@ -85,6 +87,20 @@ def test_xsd_rejects_what_the_reader_refuses(xsd: etree.XMLSchema, old: str, new
     assert not xsd.validate(etree.fromstring(text.replace(old, new).encode()))
     with pytest.raises(ValueError, match=r"expected|missing"):
         read(text.replace(old, new))
+
+
+@pytest.mark.parametrize("numbers", ["", "1 2 3 4", "1 -2 3", "1 x 3"])
+@pytest.mark.parametrize("name", ["stiffness", "damping"])
+def test_xsd_bounds_how_many_numbers_stand_in_a_list(xsd: etree.XMLSchema, name: str, numbers: str) -> None:
+    text = next(file for file in EXAMPLES if file.stem == "soft_arm_3").read_text()
+    for many in ("1", "1 2 3", numbers):
+        changed = re.sub(rf'(<section length.* {name}=)"[^"]*"', rf'\1"{many}"', text)
+        assert changed != text
+        assert xsd.validate(etree.fromstring(changed.encode())) == (many != numbers)
+        if many != numbers:
+            read(changed)
+    with pytest.raises(ValueError, match="expected"):
+        read(changed)
 
 
 def test_reference_page_names_every_attribute() -> None:

@@ -59,6 +59,29 @@ def test_continuous_joint_has_no_position_limits() -> None:
     assert (limit.lower, limit.upper, limit.effort, limit.velocity) == (-inf, inf, 5.0, inf)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize(
+    ("bounds", "lower", "upper"),
+    [
+        ('lower="-1.5" upper="0.5"', -1.5, 0.5),
+        ('lower="-1.5"', -1.5, 0.0),
+        ('upper="0.5"', 0.0, 0.5),
+        ("", -inf, inf),
+    ],
+)
+def test_a_bound_that_is_absent_is_zero_unless_both_are(
+    kind: str, bounds: str, lower: float, upper: float
+) -> None:
+    limit = read(two_links(joint(f'<limit {bounds} effort="5" velocity="3"/>', kind))).joint("j").limit
+    assert (limit.lower, limit.upper, limit.effort, limit.velocity) == (lower, upper, 5.0, 3.0)
+
+
+@pytest.mark.parametrize("bounds", ['lower="0.5"', 'upper="-0.5"', 'lower="2" upper="1"'])
+def test_a_lower_bound_above_the_upper_one_is_refused(bounds: str) -> None:
+    with pytest.raises(DescriptionError, match="the lower limit is above the upper"):
+        read(two_links(joint(f"<limit {bounds}/>")))
+
+
 def test_revolute_without_limit_is_unlimited_and_warned_of() -> None:
     robot = read(two_links(joint("")))
     assert robot.joint("j").limit.upper == inf

@@ -1,7 +1,10 @@
 """FMUs of all families: valid, and the motion of `simulate`; by fmpy."""
 
+import re
 import zipfile
+from collections import Counter
 from io import BytesIO
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from flexdyn_ros.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from flexdyn_ros.export.fmi.description import UNITS, Variable, model_description
 
 fmpy = pytest.importorskip("fmpy")
 
@@ -121,6 +125,36 @@ def test_communication_steps_may_vary_and_states_be_set_back(tmp_path):
     assert there[0] == pytest.approx(expected.q[-1, 0], abs=1e-12)
     arm.terminate()
     arm.freeInstance()
+
+
+DERIVED = {
+    "N": {"kg": 1, "m": 1, "s": -2}, "J": {"kg": 1, "m": 2, "s": -2}, "Pa": {"kg": 1, "m": -1, "s": -2},
+    "1": {},
+}  # fmt: skip
+
+
+def exponents(unit):
+    """Of kg, m, s, rad, by what a unit is called: N m, rad/s2."""
+    found = Counter()
+    for i, part in enumerate(unit.split("/")):
+        for symbol, power in re.findall(r"([A-Za-z]+|^1)(\d?)", part):
+            for base, many in DERIVED.get(symbol, {symbol: 1}).items():
+                found[base] += (-1) ** i * int(power or 1) * many
+    return {base: many for base, many in found.items() if many}
+
+
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+def test_units_are_those_of_their_names(fmi):
+    assert exponents("N m") == {"kg": 1, "m": 2, "s": -2}
+    assert exponents("Pa/s") == {"kg": 1, "m": -1, "s": -3}
+    assert exponents("1/s2") == {"s": -2}
+    told = [Variable(f"x{i}", "y", unit, "a number") for i, unit in enumerate(UNITS)]
+    text = model_description("arm", "arm", "{0}", fmi, ["co-simulation"], told, 1e-3)
+    units = {unit.get("name"): unit for unit in ElementTree.fromstring(text.encode()).iter("Unit")}
+    assert {"rad", "m", "s", "rad/s", "m/s", "rad/s2", "m/s2", "N", "N m", "J", "Pa", "Pa/s"} <= set(units)
+    for name, unit in units.items():
+        (base,) = unit
+        assert {key: int(power) for key, power in base.attrib.items()} == exponents(name), name
 
 
 @pytest.mark.usefixtures("quick_compiler_here")

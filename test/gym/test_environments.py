@@ -77,6 +77,41 @@ def test_a_slew_costs_its_squared_errors():
     assert task.reward(q, v, goal + [0.3, -0.1], none) == pytest.approx(expected)
 
 
+def test_a_slew_sees_errors_rates_and_tips_of_both_strips():
+    task = TASKS["Slew"]()
+    robot, rng = task.robot, np.random.default_rng(4)
+    q, v = (0.01 * rng.standard_normal((2, robot.nq)) for _ in range(2))
+    goal = np.array([[0.3, -0.4], [0.8, 0.1]])
+    joints = [robot.index(name) for name in ("shoulder", "elbow")]
+    tips = np.stack([d.displacement[:, 0, 1] for d in robot.deflections(q, [1.0]).values()], axis=1)
+    seen = task.observe(q, v, goal)
+    np.testing.assert_allclose(seen[:, :4], np.hstack((goal - q[:, joints], v[:, joints])), rtol=1e-12)
+    # in metres, times 20
+    np.testing.assert_allclose(seen[:, 4:6], 20.0 * tips, rtol=1e-3)
+
+
+def test_a_soft_arm_sees_lengths_rates_and_the_way_to_its_goal():
+    """Each in its unit, times 30, 3 and 10."""
+    task = TASKS["SoftReach"]()
+    robot, rng = task.robot, np.random.default_rng(5)
+    q = rng.uniform(0.0, 0.03, (2, robot.nq))
+    v, goal = rng.standard_normal((2, robot.nv)), rng.standard_normal((2, 3))
+    middle = [0.5 * (c.lower + c.upper) for c in robot.coordinates]
+    way = goal - robot.frames(q, "tip")[:, :3, 3]
+    expected = np.concatenate((30.0 * (q - middle), 3.0 * v, 10.0 * way), axis=1)
+    np.testing.assert_allclose(task.observe(q, v, goal), expected, rtol=1e-12)
+    reward = task.reward(q, v, goal, np.zeros((2, task.acts)))
+    np.testing.assert_allclose(reward, -np.sqrt((way**2).sum(axis=1)), rtol=1e-12)
+
+
+def test_a_platform_sees_turn_and_shift_times_ten_and_its_twist():
+    task = TASKS["PlatformBalance"]()
+    away = np.array([[0.1, 0.0, 0.0, 0.02, -0.03, 0.04], [0.0, 0.0, -0.2, -0.05, 0.06, 0.07]])
+    v = np.random.default_rng(6).standard_normal((2, 6))
+    q = task.robot.integrate(np.tile(task.robot.neutral(), (2, 1)), away, 1.0)
+    np.testing.assert_allclose(task.observe(q, v, v), np.hstack((10.0 * away, v)), rtol=1e-9, atol=1e-12)
+
+
 def test_a_platform_is_rewarded_for_where_it_is_whatever_its_load():
     task = TASKS["PlatformBalance"]()
     start = task.start(np.random.default_rng(0))

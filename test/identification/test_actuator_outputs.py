@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from identification.cylinders import CYLINDERS, LEGS, STEP, SUPPLY, openings, soft_arm, supplied
+from scipy.spatial.transform import Rotation
 
 from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, fit_output
@@ -104,6 +105,32 @@ def test_an_imu_at_a_frame_tells_stiffness():
         found = fitted(start, data, ["link_2/EIz"], outputs=[f"tool0.{column}"], initial="neutral")
         # differences of places smooth what the rates of the frame do not
         assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=2e-3)
+
+
+PENDULUM = """<robot name="pendulum"><link name="base"/>
+<link name="bob"><inertial><origin xyz="0.8 0 0"/><mass value="1.3"/>
+<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link><link name="imu"/>
+<joint name="pivot" type="continuous"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint>
+<joint name="mount" type="fixed"><parent link="bob"/><child link="imu"/>
+  <origin xyz="0.8 0 0" rpy="0.3 0.5 -0.4"/></joint>
+<flexdyn><gravity>0 0 -9.81</gravity></flexdyn></robot>"""
+
+
+def test_an_imu_on_a_pendulum_feels_its_rod_and_nothing_else():
+    """A point on a massless rod, let go at an angle s below the horizontal: only the rod pulls, along itself,
+    with g (3 sin q - 2 sin s) per mass."""
+    robot, s = load(PENDULUM), 0.2
+    run = simulated(robot, 0.6, [s], dt=1e-3, method="rk4")
+    pull = -9.81 * (3.0 * np.sin(run["pivot"]) - 2.0 * np.sin(s))
+    assert np.ptp(pull) > 10.0
+    along = Rotation.from_euler("xyz", [0.3, 0.5, -0.4]).as_matrix()[0]
+    felt = {f"imu.linear_acceleration.{axis}": along[i] * pull for i, axis in enumerate("xyz")}
+    columns = {"pivot": run["pivot"], "pivot.effort": 0.0 * run.t, **felt}
+    names = [f"{name}.offset" for name in felt]
+    data, outputs = Measurement.of(run.t, columns, held=run.held), ["pivot", *felt]
+    found = fitted(robot, data, names, outputs=outputs, initial="neutral", method="rk4")
+    assert [found.values[name] for name in names] == pytest.approx([0.0, 0.0, 0.0], abs=1e-4)
+    assert max(found.rms.values()) < 1e-4
 
 
 def test_what_actuators_cannot_show_is_told(platform, run_of_platform):

@@ -108,6 +108,16 @@ def test_progress_tells_the_criterion_of_the_best_motion_so_far():
     assert values[-1] == pytest.approx(np.log(condition(robot, motion)), abs=0.1)
 
 
+@pytest.mark.parametrize("criterion", ["d_optimal", "condition"])
+def test_one_parameter_alone_is_enough_to_be_told(criterion):
+    robot = wheel(inertia=0.3)
+    assert base_parameters(robot).rank == 1
+    motion = excite(robot, 3.0, {"position": 1.0}, criterion, evaluations=5)
+    found = np.polyfit(np.gradient(motion.v[:, 0], motion.t)[1:-1], motion.tau[1:-1, 0], 1)
+    assert found == pytest.approx([0.3, 0.0], abs=1e-3)
+    assert 0.1 < np.abs(motion.q).max() <= 1.0
+
+
 def test_links_that_bend_stay_within_the_deflection():
     robot = load("flexible_two_link")
     limits = {"deflection": 0.004, "velocity": 3.0, "acceleration": 20.0}

@@ -66,6 +66,32 @@ def test_a_line_of_units_scales_columns(tmp_path, unit, factor):
     np.testing.assert_allclose(renamed["elbow"], X, rtol=1e-12)
 
 
+SI = (
+    "rad", "m", "rad/s", "m/s", "rad/s2", "m/s2", "rad/s^2", "m/s^2", "N m", "Nm", "N", "Pa", "A", "V", "-",
+    "1",
+)  # fmt: skip
+#: what is the same, in two units
+ALIKE = (
+    (360, "deg", 2 * np.pi, "rad"), (90, "°", 0.25, "rev"), (1, "turn", 1, "rev"), (1, "rev", 360, "deg"),
+    (2.5, "cm", 25, "mm"), (100, "cm", 1, "m"),
+    (90, "deg/s", 15, "rpm"), (60, "rpm", 1, "rev/s"), (1, "rev/s", 2 * np.pi, "rad/s"),
+    (3500, "mm/s", 3.5, "m/s"),
+    (180, "deg/s2", np.pi, "rad/s2"), (180, "deg/s^2", np.pi, "rad/s^2"), (1, "g", 9.80665, "m/s2"),
+    (1, "kN m", 1e6, "mN m"), (1000, "mN m", 1, "Nm"), (2, "kN", 2000, "N"),
+    (1, "bar", 100, "kPa"), (10, "bar", 1, "MPa"), (1, "kPa", 1000, "Pa"),
+    (1000, "mA", 1, "A"), (1000, "mV", 1, "V"), (1e6, "microstrain", 1, "-"),
+)  # fmt: skip
+
+
+def test_units_of_si_leave_numbers_as_they_are_and_others_tell_the_same(tmp_path):
+    path = table(tmp_path / "a.csv")
+    for unit in SI:
+        np.testing.assert_array_equal(Measurement.read(path, units={"j": unit})["j"], X, unit)
+    for many, unit, others, other in ALIKE:
+        one, two = (Measurement.read(path, units={"j": name})["j"] for name in (unit, other))
+        np.testing.assert_allclose(many * one, others * two, rtol=1e-12, err_msg=f"{unit}, {other}")
+
+
 def test_a_unit_that_is_not_known_names_line_and_column(tmp_path):
     with pytest.raises(StateError, match=r"a\.csv:2: column 'j' has '\[furlong\]', expected .* units s?"):
         Measurement.read(table(tmp_path / "a.csv", units=("[s]", "[furlong]")))

@@ -46,6 +46,26 @@ def test_one_line_of_the_closed_form():
     assert found.tau[1] == pytest.approx(1650.641767520537, rel=1e-11)
 
 
+@pytest.mark.parametrize("start", [-0.3, -0.05, 0.1, 0.5])
+def test_forces_of_cylinders_and_efforts_of_joints_come_to_rest(start):
+    """Of the lever, too, which turns with the boom: a force that holds it in one pose may let it fall in the
+    next."""
+    robot, tau, h = fd.load("boom_on_cylinder"), np.array([0.7, 1650.0]), 1e-5
+    found = robot.static_equilibrium([start], tau=tau)
+    assert np.array_equal(found.tau, tau)
+    at_rest(robot, found)
+    ends = [robot.forward_dynamics(found.q + s, np.zeros(1), tau)[0] for s in (h, -h)]
+    assert found.stable == (ends[0] - ends[1] < 0.0)
+    assert found.iterations < 10
+
+
+def test_a_force_that_stays_what_it_is_lets_the_boom_fall_from_where_it_holds_it():
+    robot = fd.load("boom_on_cylinder")
+    found = robot.static_equilibrium([0.35], tau=[0.0, 1650.641767520537])
+    assert found.q == pytest.approx([0.4], abs=1e-9)
+    assert not found.stable
+
+
 def test_a_hexapod_on_its_legs_holds_an_arm():
     """Legs keep their lengths and the arm's joints are held: the pose stays, with the forces of the rest."""
     robot = fd.load("hexapod_arm")

@@ -149,6 +149,35 @@ def test_a_loop_that_calls_back_and_one_that_does_not_give_the_same_numbers():
             assert (getattr(fast, name) == getattr(slow, name)).all(), name
 
 
+CART = """<robot name="cart"><link name="cart"><inertial><mass value="20"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<link name="bob"><inertial><origin xyz="0 0 -0.4"/><mass value="3"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="pivot" type="continuous"><parent link="cart"/><child link="bob"/><axis xyz="0 1 0"/></joint>
+<flexdyn><gravity>0 0 -9.8</gravity><base type="planar"/><wheel name="w" link="cart" xyz="0 0 0">
+<suspension stiffness="1000" damping="50" free_length="0.3"/></wheel>
+<road kind="flat"/><drive type="speed" speed="1.5"/></flexdyn></robot>"""
+
+
+@pytest.mark.parametrize(("method", "bound"), [("rk4", 1e-6), ("rosenbrock", 1e-3)])
+def test_the_effort_of_a_sample_is_the_mean_of_the_step_that_follows(method, bound):
+    """A cart that keeps its speed under a pendulum: the drive gives what the momentum takes in a step."""
+    robot = flexdyn_ros.load(CART)
+    q0, x = robot.neutral(), robot.v_names.index("base/x")
+    q0[robot.q_names.index("pivot")] = 0.8
+    how = {"dt": 1e-3, "method": method}
+    run = flexdyn_ros.simulate(robot, 0.011, q0, **how)
+    force = np.diff(robot.momentum(run.q, run.v)[:, 3]) / 1e-3
+    assert np.ptp(force) > 0.02
+    assert run.tau[:-1, x] == pytest.approx(force, abs=bound)
+    # that of the last is the step that leads to it
+    assert run.tau[-1, x] == run.tau[-2, x]
+    few = flexdyn_ros.simulate(robot, 0.011, q0, record_every=7, **how)
+    np.testing.assert_array_equal(few.tau[:-1], run.tau[:-1:7])
+    asked = flexdyn_ros.simulate(robot, 0.011, q0, control=lambda t, q, v: np.zeros(4), **how)
+    np.testing.assert_array_equal(asked.tau, run.tau)
+
+
 def test_long_runs_are_the_same_in_chunks(monkeypatch):
     from flexdyn_ros.simulation.steps import fixed
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.panels.links import DIRECTIONS, LinksTab, _rows
 from flexdyn_ros.view.panels.live_plots import Series, with_cursor
+from flexdyn_ros.view.panels.run import RunTab
 from flexdyn_ros.view.twin import Twin, has_twin, rigid_twin
 
 pytest.importorskip("viser")
@@ -315,6 +317,14 @@ def test_the_cursor_of_plots_is_at_the_present_time_and_leaves_the_lines_alone()
     for now in (-1.0, 2.0, 3.0):
         times, _, cursor = with_cursor(series, now)
         assert times[np.argmax(cursor)] == np.clip(now, 0.0, 2.0)
+
+
+@pytest.mark.parametrize(("name", "offered"), [("flexible_two_link", True), ("two_link", False)])
+def test_a_rigid_twin_is_offered_where_something_bends(name, offered):
+    gui = MagicMock()
+    tab = RunTab(SimpleNamespace(robot=flexdyn_ros.load(name)), gui, MagicMock())
+    assert (tab.twin is not None) == offered
+    assert [call.args[0] for call in gui.add_checkbox.call_args_list] == ["Rigid twin"] * offered
 
 
 @pytest.mark.parametrize("name", ["canadarm2_7", "mobile_arm_spatial", "kane_beam"])

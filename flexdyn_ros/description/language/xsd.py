@@ -137,6 +137,6 @@ def _add_list(simple: etree._Element, rule: Attribute) -> None:
     restriction = _add(simple, "restriction")
     items = _add(_add(_add(restriction, "simpleType"), "list"), "simpleType")
     _add_bounded(items, rule, "number")
+    _add(restriction, "minLength", value=str(min(rule.counts, default=1)))
     if rule.counts:
-        _add(restriction, "minLength", value=str(min(rule.counts)))
         _add(restriction, "maxLength", value=str(max(rule.counts)))

@@ -217,4 +217,4 @@ def _is_number(cell: str, is_decimal_comma: bool = False) -> bool:
 
 
 def _is_comma_number(cell: str) -> bool:
-    return "," in cell and not _is_number(cell) and _is_number(cell, is_decimal_comma=True)
+    return "," in cell and _is_number(cell, is_decimal_comma=True)

@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg
 
 from flexdyn_ros import load
+from flexdyn_ros.errors import StateError
 from flexdyn_ros.families.trees.lagrange.kernels import affine
 from flexdyn_ros.families.trees.lagrange.model import build_lagrange, equations
 from flexdyn_ros.families.trees.rigid.model import build_tree
@@ -137,3 +138,19 @@ def test_the_exponential_and_its_coefficients_slopes(x):
     if x > h:
         found = (np.array(ahead) - behind)[:4] / (2.0 * h)
         assert np.allclose(slopes, found, rtol=1e-7, atol=1e-9)
+
+
+def test_affine_frames_of_states_that_are_no_numbers_are_refused():
+    robot = load("flexible_two_link", options={"formulation.preset": "paper"})
+    q, v = np.full((2, robot.nq), 0.1), np.zeros((2, robot.nv))
+    for bad in (np.nan, np.inf):
+        q[1, 2] = bad
+        for ask in (
+            lambda: robot.frames(q, "tool0"), lambda: robot.frames(q, ["link_2", "tool0"]),
+            lambda: robot.jacobian(q, "tool0"), lambda: robot.frame_velocity(q, v, "tool0"),
+            lambda: robot.center_of_mass(q), lambda: robot.momentum(q, v), lambda: robot.energy(q, v),
+            lambda: robot.mass_matrix(q), lambda: robot.bias_forces(q, v),
+            lambda: robot.forward_dynamics(q, v), lambda: robot.inverse_dynamics_derivatives(q, v, v),
+        ):  # fmt: skip
+            with pytest.raises(StateError, match=rf"q\[2\] of sample 1 is {bad}"):
+                ask()
