@@ -77,6 +77,42 @@ def test_a_slew_costs_its_squared_errors():
     assert task.reward(q, v, goal + [0.3, -0.1], none) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("Slew", {"shoulder": 4.0, "elbow": 1.5}), ("SoftReach", 20.0), ("PlatformBalance", 4e3)],
+)
+def test_no_action_holds_the_robot_and_a_full_one_adds_what_the_task_says(name, most):
+    task = TASKS[name]()
+    start = task.start(np.random.default_rng(0))
+    # the start of a soft arm is straight; strips and the platform rest where they are neutral
+    pose = start.q if name == "SoftReach" else task.robot.neutral()
+    actions = np.vstack([np.zeros(task.acts), np.ones(task.acts), -0.5 * np.ones(task.acts)])
+    still, full, back = task.efforts(actions)
+    assert task.robot.forward_dynamics(pose, 0.0 * start.v, still) == pytest.approx(0.0, abs=1e-6)
+    # of motors of 8 N m and 3 N m, the half
+    expected = task.robot.efforts(most) if name == "Slew" else np.full(task.robot.nu, most)
+    assert full - still == pytest.approx(expected)
+    assert back - still == pytest.approx(-0.5 * (full - still))
+
+
+def test_a_slew_sees_errors_rates_and_deflections_of_both_tips():
+    task = TASKS["Slew"]()
+    robot, goal = task.robot, np.array([0.4, -0.3])
+    rng = np.random.default_rng(4)
+    q, v = robot.random(rng), rng.uniform(-1.0, 1.0, robot.nv)
+    seen = task.observe(q[None], v[None], goal[None])[0]
+    h = 1e-6
+    bent, before, after = (
+        [float(d.displacement[0, 1]) for d in robot.deflections(robot.integrate(q, v, s), [1.0]).values()]
+        for s in (0.0, -h, h)
+    )
+    joints = [robot.index(name) for name in ("shoulder", "elbow")]
+    assert seen[:2] == pytest.approx(goal - q[joints])
+    assert seen[2:4] == pytest.approx(v[joints])
+    assert seen[4:6] == pytest.approx(20.0 * np.array(bent), rel=1e-9)
+    assert seen[6:] == pytest.approx(np.subtract(after, before) / (2 * h), rel=1e-6)
+
+
 def test_a_platform_is_rewarded_for_where_it_is_whatever_its_load():
     task = TASKS["PlatformBalance"]()
     start = task.start(np.random.default_rng(0))
