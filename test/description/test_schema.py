@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+from oil_robots import hanging
 
 from flexdyn_ros.description import read, schema_table, schema_xsd
 from flexdyn_ros.description.language import schema
@@ -121,3 +122,21 @@ def test_reference_page_hides_no_name_of_an_element() -> None:
 
 def test_reference_page_is_up_to_date() -> None:
     assert (ROOT / "docs" / "schema.md").read_text() == schema_table()
+
+
+def test_a_default_of_the_page_changes_nothing_where_it_is_written_out() -> None:
+    """Of oil, and of a pump and a gas spring on its line."""
+    page = (ROOT / "docs" / "schema.md").read_text()
+    pump = '<pump type="constant_pressure" displacement="1.2e-5" speed="157" line_volume="2e-3"/>'
+    text = hanging(in_supply=pump + '<accumulator volume="1e-3" precharge="9e6"/>')
+    whole, written = text, 0
+    for path in ("supply", "supply/fluid", "supply/pump", "supply/accumulator"):
+        rows = page.partition(f"### `<{path}>`")[2].partition("\n### ")[0]
+        (start,) = re.findall(f"<{path.rpartition('/')[2]} ", text)
+        for name, default in re.findall(r"^\| `(\w+)` \|.*\| ([-+.e\d]+) \| [^|]* \|$", rows, re.MULTILINE):
+            whole = whole.replace(start, f'{start}{name}="{default}" ', 1)
+            written += 1
+    assert written == 9
+    found, expected = (read(each).extras["supply"] for each in (text, whole))
+    assert found == expected
+    assert found[0].accumulator is not None

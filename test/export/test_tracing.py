@@ -9,6 +9,7 @@ from random_robots import FAMILIES, random_robot
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, UnknownNameError, UnsupportedError
+from flexdyn_ros.export.tracing.actuation import holding_efforts
 from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.numerics.tracing.graph import Graph
 
@@ -99,6 +100,20 @@ def test_mimic_joints():
 
 def test_method_lagrange_has_the_equations_of_the_recursions():
     check(flexdyn_ros.load("flexible_two_link", options={"formulation.method": "lagrange"}))
+
+
+@pytest.mark.parametrize("name", ["boom", "boom_on_cylinder", "canadarm2", "flexible_two_link"])
+def test_efforts_that_hold_a_robot_leave_it_at_rest_wherever_it_is_bent(name):
+    """Those of cylinders at the joints, and what the deflections of links need beside them."""
+    robot = flexdyn_ros.load(name)
+    holding, rng, still = holding_efforts(Equations(robot)), np.random.default_rng(5), np.zeros(robot.nv)
+    for _ in range(3):
+        q = robot.random(rng)
+        tau = evaluated(holding, q=q)
+        falls = np.abs(robot.forward_dynamics(q, still)).max()
+        assert np.abs(robot.forward_dynamics(q, still, tau)).max() <= 1e-9 * max(falls, 1.0)
+        expected = robot.inverse_dynamics(q, still, still, actuators="all")
+        np.testing.assert_allclose(tau, expected, rtol=1e-9, atol=1e-6)
 
 
 def test_equations_of_the_seven_joint_arm_are_short():

@@ -77,19 +77,6 @@ def test_a_slew_costs_its_squared_errors():
     assert task.reward(q, v, goal + [0.3, -0.1], none) == pytest.approx(expected)
 
 
-def test_a_slew_sees_errors_rates_and_tips_of_both_strips():
-    task = TASKS["Slew"]()
-    robot, rng = task.robot, np.random.default_rng(4)
-    q, v = (0.01 * rng.standard_normal((2, robot.nq)) for _ in range(2))
-    goal = np.array([[0.3, -0.4], [0.8, 0.1]])
-    joints = [robot.index(name) for name in ("shoulder", "elbow")]
-    tips = np.stack([d.displacement[:, 0, 1] for d in robot.deflections(q, [1.0]).values()], axis=1)
-    seen = task.observe(q, v, goal)
-    np.testing.assert_allclose(seen[:, :4], np.hstack((goal - q[:, joints], v[:, joints])), rtol=1e-12)
-    # in metres, times 20
-    np.testing.assert_allclose(seen[:, 4:6], 20.0 * tips, rtol=1e-3)
-
-
 def test_a_soft_arm_sees_lengths_rates_and_the_way_to_its_goal():
     """Each in its unit, times 30, 3 and 10."""
     task = TASKS["SoftReach"]()
@@ -110,6 +97,42 @@ def test_a_platform_sees_turn_and_shift_times_ten_and_its_twist():
     v = np.random.default_rng(6).standard_normal((2, 6))
     q = task.robot.integrate(np.tile(task.robot.neutral(), (2, 1)), away, 1.0)
     np.testing.assert_allclose(task.observe(q, v, v), np.hstack((10.0 * away, v)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("Slew", {"shoulder": 4.0, "elbow": 1.5}), ("SoftReach", 20.0), ("PlatformBalance", 4e3)],
+)
+def test_no_action_holds_the_robot_and_a_full_one_adds_what_the_task_says(name, most):
+    task = TASKS[name]()
+    start = task.start(np.random.default_rng(0))
+    # the start of a soft arm is straight; strips and the platform rest where they are neutral
+    pose = start.q if name == "SoftReach" else task.robot.neutral()
+    actions = np.vstack([np.zeros(task.acts), np.ones(task.acts), -0.5 * np.ones(task.acts)])
+    still, full, back = task.efforts(actions)
+    assert task.robot.forward_dynamics(pose, 0.0 * start.v, still) == pytest.approx(0.0, abs=1e-6)
+    # of motors of 8 N m and 3 N m, the half
+    expected = task.robot.efforts(most) if name == "Slew" else np.full(task.robot.nu, most)
+    assert full - still == pytest.approx(expected)
+    assert back - still == pytest.approx(-0.5 * (full - still))
+
+
+def test_a_slew_sees_errors_rates_and_deflections_of_both_tips():
+    task = TASKS["Slew"]()
+    robot, goal = task.robot, np.array([0.4, -0.3])
+    rng = np.random.default_rng(4)
+    q, v = robot.random(rng), rng.uniform(-1.0, 1.0, robot.nv)
+    seen = task.observe(q[None], v[None], goal[None])[0]
+    h = 1e-6
+    bent, before, after = (
+        [float(d.displacement[0, 1]) for d in robot.deflections(robot.integrate(q, v, s), [1.0]).values()]
+        for s in (0.0, -h, h)
+    )
+    joints = [robot.index(name) for name in ("shoulder", "elbow")]
+    assert seen[:2] == pytest.approx(goal - q[joints])
+    assert seen[2:4] == pytest.approx(v[joints])
+    assert seen[4:6] == pytest.approx(20.0 * np.array(bent), rel=1e-9)
+    assert seen[6:] == pytest.approx(np.subtract(after, before) / (2 * h), rel=1e-6)
 
 
 def test_a_platform_is_rewarded_for_where_it_is_whatever_its_load():

@@ -94,14 +94,16 @@ def test_the_condition_number_is_another_criterion():
     assert condition(robot, one) < condition(robot, few)
 
 
-def test_progress_tells_the_criterion_of_the_best_motion_so_far():
+@pytest.mark.parametrize(("evaluations", "first"), [(40, 5), (12, 2)])
+def test_progress_tells_the_criterion_of_the_best_motion_so_far(evaluations, first):
+    """A tenth are drawn before the search begins, one at least."""
     robot, told = load("two_link"), []
     motion = excite(
-        robot, 6.0, {"velocity": 2.0}, "condition", evaluations=40, progress=lambda *now: told.append(now)
-    )
+        robot, 6.0, {"velocity": 2.0}, "condition", evaluations=evaluations,
+        progress=lambda *now: told.append(now),
+    )  # fmt: skip
     numbers, values = zip(*told, strict=True)
-    # a tenth are drawn before the search begins
-    assert numbers == tuple(range(5, 41))
+    assert numbers == tuple(range(first, evaluations + 1))
     assert all(np.diff(values) <= 0.0)
     assert values[-1] < values[0]
     # the logarithm of the condition number, to what other samples of the same motion make of it

@@ -128,6 +128,18 @@ def test_stops_hold_a_joint_that_is_pushed_against_them():
     assert stepper.q[0] == pytest.approx(0.5 + 2.0 / 1e4, abs=1e-6)
 
 
+@pytest.mark.parametrize("limits", ["spring", "report"])
+def test_joints_beyond_their_limits_are_marked_after_a_start_and_after_steps(limits):
+    stepper = Stepper(double_pendulum(LIMITED, "revolute"), limits=limits, q0=[0.1, 0.6])
+    assert stepper.at_stop.tolist() == [False, True]
+    for q in ([-0.7, 0.2], [0.4, -0.4], [0.8, -0.9]):
+        stepper.set_state(q, [0.0, 0.0])
+        beyond = [abs(x) > 0.5 for x in q]
+        assert stepper.at_stop.tolist() == beyond
+        assert stepper.advance(2) == OK
+        assert stepper.at_stop.tolist() == beyond
+
+
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rosenbrock", "rk4"])
 def test_stops_do_nothing_within_the_limits(method):
     """Of the wheel in its limits, and of the one that hits them."""

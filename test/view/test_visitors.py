@@ -396,6 +396,14 @@ def test_files_on_their_way_are_bounded_together():
     assert not visitors.accepts(two, start("empty", 0, 0, "button"))
     assert not visitors.accepts(two, start("many", 1, MOST_PARTS, "button"))
     assert "anew" in told[-1]
+    # a viewer takes so many parts and no more, whether they were sent or not
+    visitors = Visitors("127.0.0.1", report=told.append)
+    assert visitors.accepts(one, start("few", 1, MOST_PARTS - 2, "button"))
+    assert visitors.accepts(one, start("all", 1, 2, "button"))
+    visitors.forget(one)
+    told.clear()
+    assert not visitors.accepts(two, start("more", 1, 1, "button"))
+    assert "anew" in told[-1]
 
 
 def test_a_recording_can_be_sent_and_anything_else_cannot(viewer, tmp_path):

@@ -1,6 +1,7 @@
 """Platforms beside what else a tree has: on links that bend, beside loops, on wheels, two of them."""
 
 import pickle
+import re
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ from mounted_platforms import (
     ARM,
     BED,
     CARRIAGE,
+    ELECTRIC,
     FOUR_BARS,
     MAST,
     OIL,
@@ -216,6 +218,35 @@ def test_forces_are_linear_in_parameters(name):
     opened = robot.mass_matrix(q) @ a + robot.bias_forces(q, v)
     needed = Y @ np.array([p.value for p in robot.parameters]) + rest
     near(needed[: robot.nv], opened, 1e-9)
+
+
+#: what the beam of a mast weighs, where nothing else is said of its mass
+INERTIAL = re.compile('(?<=<link name="platform">)\\s*<inertial>.*?</inertial>', re.DOTALL)
+SLENDER = (
+    '<inertial><origin xyz="0 0 0.2"/><mass value="1.6"/>'
+    + '<inertia ixx="{0}" iyy="{0}" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'.format(1.6 * 0.4**2 / 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("mixed", "alone"),
+    [
+        (MACHINES["middle"], ELECTRIC),
+        (MACHINES["mast"], ELECTRIC),
+        (INERTIAL.sub("", MACHINES["mast"]), INERTIAL.sub(SLENDER, ELECTRIC)),
+    ],
+    ids=["on a beam", "a mast that is told its mass", "a mast that weighs what its beam does"],
+)
+def test_a_mechanism_is_the_platform_alone_that_does_not_bend(mixed, alone):
+    """Without the link below and without the arm on it."""
+    mechanism, expected = fd.load(mixed).mechanism, fd.load(alone)
+    assert mechanism.mass == pytest.approx(expected.mass, rel=1e-12)
+    assert not mechanism.bends
+    for seed in range(2):
+        q, v, a, _ = at_random(expected, seed)
+        near(mechanism.mass_matrix(q), expected.mass_matrix(q), 1e-10)
+        near(mechanism.inverse_dynamics(q, v, a), expected.inverse_dynamics(q, v, a), 1e-10)
+        near(mechanism.inverse_kinematics(q, v).length, expected.inverse_kinematics(q, v).length, 1e-13)
 
 
 def test_two_platforms_have_names_of_their_own():

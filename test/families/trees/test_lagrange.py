@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 from flexdyn_ros import load
-from flexdyn_ros.errors import StateError
+from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.families.trees.lagrange.kernels import affine
 from flexdyn_ros.families.trees.lagrange.model import build_lagrange, equations
 from flexdyn_ros.families.trees.rigid.model import build_tree
@@ -154,3 +154,38 @@ def test_affine_frames_of_states_that_are_no_numbers_are_refused():
         ):  # fmt: skip
             with pytest.raises(StateError, match=rf"q\[2\] of sample 1 is {bad}"):
                 ask()
+
+
+@pytest.mark.parametrize("frame", ["so3", "affine"])
+def test_slopes_of_efforts_of_a_bent_arm_are_differences(frame):
+    """Also under a force at a station; those by accelerations are the mass matrix."""
+    robot = load(
+        "flexible_two_link",
+        options={"formulation.method": "lagrange", "formulation.frame": frame, "gravity": [0.3, -9, 2]},
+    )
+    rng = np.random.default_rng(1)
+    q = np.array([robot.random(rng) for _ in range(2)])
+    v, a = rng.uniform(-1.0, 1.0, (2, 2, robot.nv))
+    push = {"link_2@0.6": np.array([0.0, 0.0, 0.0, 3.0, -2.0, 5.0])}
+    h = 1e-6 * np.eye(robot.nv)
+    for wrenches in (None, push):
+        found = robot.inverse_dynamics_derivatives(q, v, a, wrenches=wrenches)
+        for n in range(2):
+
+            def slopes(dq, dv, n=n, wrenches=wrenches):
+                ahead = robot.inverse_dynamics(q[n] + dq, v[n] + dv, a[n], wrenches=wrenches)
+                behind = robot.inverse_dynamics(q[n] - dq, v[n] - dv, a[n], wrenches=wrenches)
+                return (ahead - behind).T / 2e-6
+
+            for computed, expected in zip(
+                found, (slopes(h, 0.0 * h), slopes(0.0 * h, h), robot.mass_matrix(q[n])), strict=True
+            ):
+                assert np.abs(computed[n] - expected).max() < 1e-8 * max(1.0, np.abs(expected).max())
+
+
+def test_slopes_of_affine_frames_are_those_of_a_fixed_base():
+    options = {"formulation.method": "lagrange", "formulation.frame": "affine", "base.type": "floating"}
+    robot = load("flexible_two_link", options=options)
+    still = np.zeros(robot.nv)
+    with pytest.raises(UnsupportedError, match="fixed base only"):
+        robot.inverse_dynamics_derivatives(robot.neutral(), still, still)

@@ -217,6 +217,35 @@ def test_tip_body_integrals_are_those_of_the_moving_body():
     assert added == pytest.approx(mass * motion @ motion.T, rel=1e-12)
 
 
+TAPERED = """<robot name="tapered"><link name="base"/><link name="beam"/>
+<joint name="hub" type="continuous"><parent link="base"/><child link="beam"/><axis xyz="0 0 1"/></joint>
+<flexdyn reference="beam"><beam length="1.6"><table
+columns="station mass_per_length EIy EIz GJ EA polar_inertia">0 4 60 70 30 4e4 0.03 0.3 3 30 50 20 3e4 0.02
+0.3 2 20 30 15 2e4 0.01 1 1 8 9 6 1e4 0.006</table>
+</beam><modes axial="2" bending_y="3" bending_z="2" torsion="2" basis="finite_element" elements="4"
+boundary="{}"/></flexdyn></robot>"""
+
+
+@pytest.mark.parametrize("boundary", ["clamped-free", "clamped-pinned", "clamped-clamped"])
+def test_finite_element_shapes_are_one_at_the_tip_or_in_the_mean_square_if_it_is_held(boundary):
+    """Of a beam in steps, whose elements are of two sizes."""
+    robot = flexdyn_ros.load(TAPERED.format(boundary))
+    s = np.linspace(0.0, 1.0, 4001)
+    found = robot.modal_integrals("beam", s)
+    # axial, bending in y and z are displacements, torsion is a rotation about the beam
+    shapes = np.concatenate([found.displacement, found.rotation[:, :, :1]], axis=2)
+    for shape, name in zip(shapes, found.names, strict=True):
+        (own,) = shape.T[np.abs(shape).max(axis=0) > 0.0]
+        is_bending = "bending" in name
+        is_held = boundary == "clamped-clamped" or (boundary == "clamped-pinned" and is_bending)
+        if is_held:
+            assert np.trapezoid(own**2, s) == pytest.approx(1.0, rel=1e-5)
+            assert own[-1] == pytest.approx(0.0, abs=1e-12)
+            assert own[40] > 0.0
+        else:
+            assert own[-1] == pytest.approx(1.0, rel=1e-12)
+
+
 def test_shapes_that_move_the_root_are_refused():
     with pytest.raises(DescriptionError, match="vanish at the root"):
         mode_shapes.polynomial_shape([0, 0.1, 1.0])
