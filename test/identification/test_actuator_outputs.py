@@ -133,6 +133,18 @@ def test_an_imu_on_a_pendulum_feels_its_rod_and_nothing_else():
     assert max(found.rms.values()) < 1e-4
 
 
+def test_an_output_that_is_zero_throughout_has_the_offset_zero():
+    """Also where it is predicted to the last bit, so that its residuals are nothing at all."""
+    robot = load(PENDULUM.replace("0.3 0.5 -0.4", "0 0 0"))
+    run = simulated(robot, 0.3, [0.2], dt=1e-3, method="rk4")
+    sideways = "imu.linear_acceleration.y"
+    columns = {"pivot": run["pivot"], "pivot.effort": 0.0 * run.t, sideways: 0.0 * run.t}
+    data = Measurement.of(run.t, columns, held=run.held)
+    with np.errstate(all="raise"):
+        found = fitted(robot, data, [f"{sideways}.offset"], outputs=["pivot", sideways], initial="neutral")
+    assert found.values[f"{sideways}.offset"] == pytest.approx(0.0, abs=1e-12)
+
+
 def test_what_actuators_cannot_show_is_told(platform, run_of_platform):
     data = Measurement.of_trajectory(run_of_platform)
     with pytest.raises(errors.StateError, match=r"'leg_7\.stroke' cannot be predicted"):

@@ -290,10 +290,12 @@ def _first_deviations(
     measured = np.vstack([e.measured for e in problem.experiments])
     size = np.nanmax(np.abs(measured), axis=0)
     spread = np.nanstd(measured, axis=0)
-    sigma = np.where(spread > 0.0, spread, np.where(size > 0.0, size, 1.0))
+    # what is measured as zero throughout has no size of its own
+    size = np.where(size > 0.0, size, 1.0)
+    sigma = np.where(spread > 0.0, spread, size)
     told = np.array([name in noise for name in names])
     sigma[told] = [noise[name] for name in names if name in noise]
-    return sigma, told, np.maximum(ROUNDING * size, 1e-300)
+    return sigma, told, ROUNDING * size
 
 
 def _deviations(problem: Problem, x: np.ndarray, sigma: np.ndarray) -> np.ndarray:
