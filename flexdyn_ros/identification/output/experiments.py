@@ -122,6 +122,8 @@ class Experiment:
         Where free bodies and platforms are at the first sample, as far as that was measured; in closed
         mechanisms the closed pose nearest to all that was.
     rates : mapping from places in q to places in v
+    told : mapping from places in q to values
+        Positions at the first sample that are measured but not compared, and so not fitted.
     """
 
     measurement: Measurement
@@ -133,6 +135,7 @@ class Experiment:
     initial: str
     known: tuple[tuple[str, int], ...]
     rates: Mapping[int, int]
+    told: Mapping[int, float]
     pose: np.ndarray | None = None
 
     @classmethod
@@ -178,7 +181,16 @@ class Experiment:
                 pose[robot.q_names.index(name)] = _first(uniform, name)
             pose = robot.functions.closed(_normalized(robot, pose))
             known = independent(robot, pose, known, rates)
-        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known, rates, pose)
+        told = {}
+        if not robot.functions.is_constrained:
+            free = {c.v_index for c in robot.coordinates} - set(given.joints)
+            # rates are left alone: their first samples are mostly noise
+            for name, i in ((c.name, c.q_index) for c in robot.coordinates if c.v_index in free):
+                if i >= 0 and name in columns and ("q", i) not in {*known, *turned}:
+                    told[i] = _first(uniform, name)
+        return cls(
+            uniform, tuple(channels), measured, given, steps, method, initial, known, rates, told, pose
+        )
 
     def start(self) -> np.ndarray:
         """What the measurement says of its start (len(known),)."""
@@ -223,6 +235,7 @@ class Experiment:
         step = np.zeros(robot.nv)
         if self.pose is not None:
             q[:] = self.pose
+        q[list(self.told)] = list(self.told.values())
         for (kind, index), value in zip(self.known, start.tolist(), strict=True):
             {"q": q, "v": v, "d": step}[kind][index] = value
         if step.any():
@@ -230,6 +243,7 @@ class Experiment:
         if robot.functions.is_constrained:
             q, v = self._closed(robot, q, v)
         held = {key for key in self.known if key[0] == "q"} | free_positions(robot)
+        held |= {("q", i) for i in self.told}
         bent = [
             c
             for c in robot.coordinates

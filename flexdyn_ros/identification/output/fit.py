@@ -82,7 +82,8 @@ def fit_output(
         Fixed steps of the simulation [s], as of `simulate`; default the step between samples, and "auto".
     initial : {"rest", "neutral", "free"}
         What was not measured of the start: at rest in static equilibrium, neutral, or whatever fits best, for
-        runs that begin in motion.
+        runs that begin in motion. Measured positions that are not among `outputs` begin at their first
+        samples, those that are where they fit best.
     inputs : {"efforts", "positions"}
         What moves the robot: measured efforts; or the measured positions of its joints, which a stiff servo
         makes it follow, where efforts are not known (joints that were not measured are held).
