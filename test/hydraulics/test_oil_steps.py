@@ -187,6 +187,18 @@ def test_a_short_step_leaves_what_a_tight_tick_does(line, extrapolates, h, rel):
     assert c["line_loss"][0] > (1e5 * h if line.get("pump") == of.FIXED_DISPLACEMENT else -1e-12)
 
 
+@pytest.mark.parametrize("extrapolates", [False, True])
+def test_a_spool_without_lag_is_where_its_slew_limit_lets_it_be(extrapolates):
+    """At the end of a step, as after a tick."""
+    h = 1e-4
+    c, other = (Circuit([{"slew_rate": 25.0, "supply_index": 0}]).rest(0.2, 3e3) for _ in range(2))
+    for one, move in ((c, lambda: step(c, h, extrapolates)), (other, lambda: other.tick(h))):
+        one.commands[:] = 0.5
+        for _ in range(3):
+            move()
+        assert one["spool"][0] == pytest.approx(25.0 * 3.0 * h, rel=1e-12)
+
+
 @pytest.mark.parametrize("side", ["bore", "rod"])
 @pytest.mark.parametrize("extrapolates", [False, True])
 def test_a_step_that_is_not_finite_leaves_all_states_but_a_flag(side, extrapolates):
