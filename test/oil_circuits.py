@@ -62,6 +62,27 @@ def rates_of(P, ps, x, y, p1, p2):
     return cylinder.oil_rates(P, ps, x, y, p1, w1, b1, p2, w2, b2), w1, w2
 
 
+def chamber_volumes(y):
+    """V1, V2 of CYLINDER with its piston at y [m3]."""
+    return np.array([1e-4 + AREAS[0] * y, 1e-4 + AREAS[1] * (0.4 - y)])
+
+
+def random_cylinder(rng):
+    """Changes of CYLINDER, by chance with each of the valves."""
+    changes = {
+        "valve_rod": rng.uniform(0.1, 1.0) * K, "null_opening": rng.choice([0.0, 0.02]),
+        "leak_internal": 3e-12, "leak_bore": 2e-12, "compensation": rng.choice([np.inf, 15e5]),
+        "makeup": rng.choice([0.0, 1e-7]), "relief_pressure": rng.choice([np.inf, 100e5]), "relief": 1e-10,
+        "cushion_length": rng.choice([0.0, 0.3]), "cushion_minimum": 0.1, "spool_frequency": 300.0,
+    }  # fmt: skip
+    for port in ("bore", "rod"):
+        changes |= {
+            f"counterbalance_{port}": rng.choice([0.0, 0.5 * K]), f"cracking_{port}": 90e5,
+            f"pilot_{port}": 4.0, f"range_{port}": 40e5,
+        }  # fmt: skip
+    return changes
+
+
 class Circuit:
     """Cylinders on supplies, each a mass that moves along its cylinder's line (or is moved).
 

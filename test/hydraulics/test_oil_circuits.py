@@ -81,6 +81,23 @@ def test_o4_two_cylinders_on_a_load_sensing_pump_with_compensated_valves():
         assert found == pytest.approx(printed, abs=max(digits, 2e-12 * abs(printed)))
 
 
+def test_a_pump_gives_at_once_what_cylinders_in_steady_motion_take():
+    """Without lag; the line keeps its pressure, so that its oil goes where pistons make room."""
+    c = Circuit([{"compensation": 15e5}] * 2, [SENSING])
+    z = steady(c, [0.4, 0.2], [20e3, 5e3], [105.0, 6.5, 0.08, 29.0, 6.5, 0.04, 124.0])
+    c.y[:], c.v[:], c.commands[:] = 0.2, z[[2, 5]], [0.4, 0.2]
+    c["spool"][:] = c["slewed_command"][:] = c.commands
+    c.set_pressures(z[[0, 3]] * BAR, z[[1, 4]] * BAR)
+    c["pressure"][:], dt = z[6] * BAR, 1e-4
+    at_bore = [oil.volume_and_stiffness(AIR, p * BAR)[0] for p in z[[0, 3]]]
+    taken = AREAS[0] * np.sum(z[[2, 5]] / at_bore)
+    c.tick(dt)
+    w = oil.volume_and_stiffness(AIR, z[6] * BAR)[0]
+    assert c["pump_flow"][0] == pytest.approx(taken * w, rel=1e-5)
+    work = taken * oil.energies(AIR, z[6] * BAR, w)[1] * dt
+    assert (c["pump_work"][0], c["supply_work"].sum()) == pytest.approx((work, work), rel=1e-5)
+
+
 def test_o5_lines_at_rest():
     c = Circuit([{}], [PUMPS["fixed displacement"], PUMPS["constant pressure"], SENSING]).rest(0.2, 0.0)
     assert c["pressure"][0] == pytest.approx(20931684.16, abs=6e-3)
@@ -253,6 +270,21 @@ def test_the_account_of_a_cylinder_at_constant_pressure_closes():
     given, piston, lost = c["supply_work"][0], c["piston_work"][0], c["oil_loss"][0]
     assert lost > 0.1 * given > 1.0
     assert abs(given - piston - lost - c.stored()[0][0] + begin) < 1e-2 * given
+
+
+def test_supplies_of_constant_pressure_give_what_their_own_cylinders_take():
+    """Work over all ticks; the flow that is told is the mean over the last, at the supply's pressure."""
+    c = Circuit([{"supply_index": k} for k in (0, 1, 0)], [{}, {"supply_pressure": 120e5}]).rest(0.2, 2e3)
+    c.commands[:] = 0.3, -0.2, 0.1
+    for _ in range(3):
+        before = c["supply_work"].copy()
+        c.tick(1e-3)
+    for k, p in enumerate((160e5, 120e5)):
+        of_line = c.P.reshape(3, -1)[:, at.SUPPLY_INDEX] == k
+        assert c["pump_work"][k] == pytest.approx(c["supply_work"][of_line].sum(), rel=1e-12)
+        w = oil.volume_and_stiffness(AIR, p)[0]
+        power = (c["supply_work"] - before)[of_line].sum() / 1e-3
+        assert c["pump_flow"][k] == pytest.approx(power * w / oil.energies(AIR, p, w)[1], rel=1e-12)
 
 
 @pytest.mark.parametrize(("u", "v"), [(0.3, 0.2), (-0.2, -0.1), (0.4, -0.3)])

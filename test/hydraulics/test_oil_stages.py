@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from oil_circuits import AREAS, BAR, FLUID, Circuit, K
+from oil_circuits import AREAS, BAR, FLUID, Circuit, chamber_volumes, random_cylinder
 
 from flexdyn_ros.multibody.elements.cylinder.kernels import (
     circuit,
@@ -12,7 +12,6 @@ from flexdyn_ros.multibody.elements.cylinder.kernels import (
     cylinder,
     oil,
     pumps,
-    stages,
     ticks,
 )
 from flexdyn_ros.multibody.elements.cylinder.kernels import memory as at
@@ -24,10 +23,6 @@ G = 9.81
 GAMMA = 1.0 - 1.0 / np.sqrt(2.0)
 
 
-def chamber_volumes(y):
-    return np.array([1e-4 + AREAS[0] * y, 1e-4 + AREAS[1] * (0.4 - y)])
-
-
 def rates(P, ps, x, y, p):
     w = [oil.volume_and_stiffness(AIR, q) for q in p]
     return cylinder.oil_rates(P, ps, x, y, p[0], *w[0], p[1], *w[1])
@@ -36,21 +31,6 @@ def rates(P, ps, x, y, p):
 def rates_of_oil(P, ps, x, y, s):
     p = [oil.pressure_of(AIR, v, 80e5)[0] for v in chamber_volumes(y) / s]
     return np.array(rates(P, ps, x, y, p)[:2])
-
-
-def random_cylinder(rng):
-    changes = {
-        "valve_rod": rng.uniform(0.1, 1.0) * K, "null_opening": rng.choice([0.0, 0.02]),
-        "leak_internal": 3e-12, "leak_bore": 2e-12, "compensation": rng.choice([np.inf, 15e5]),
-        "makeup": rng.choice([0.0, 1e-7]), "relief_pressure": rng.choice([np.inf, 100e5]), "relief": 1e-10,
-        "cushion_length": rng.choice([0.0, 0.3]), "cushion_minimum": 0.1, "spool_frequency": 300.0,
-    }  # fmt: skip
-    for port in ("bore", "rod"):
-        changes |= {
-            f"counterbalance_{port}": rng.choice([0.0, 0.5 * K]), f"cracking_{port}": 90e5,
-            f"pilot_{port}": 4.0, f"range_{port}": 40e5,
-        }  # fmt: skip
-    return changes
 
 
 def test_slopes_of_the_rates_are_their_differences():
@@ -343,58 +323,3 @@ def test_slopes_of_end_stops_are_their_differences():
         by_y = (stop_force(P, y + 1e-6, v) - stop_force(P, y - 1e-6, v)) / 2e-6
         by_v = (stop_force(P, y, v + 1e-6) - stop_force(P, y, v - 1e-6)) / 2e-6
         assert (-k, -d) == pytest.approx((by_y, by_v), rel=1e-6, abs=1e-6)
-
-
-# ---- extrapolated steps ----
-
-LUGRE = {
-    "friction_law": at.LUGRE_LAW, "coulomb": 250.0, "static": 400.0, "stribeck": 0.02, "viscous": 600.0,
-    "bristle_stiffness": 1e6, "bristle_damping": 1e3,
-}  # fmt: skip
-
-
-def extrapolated(changes, y, v, h):
-    """Bristles and roughness of a step of h of a cylinder that moves from y at rate v, its valve shut."""
-    c = Circuit([changes])
-    c.rest(y, 0.0)
-    c.v[:] = v
-    own, line, supplies, X = np.zeros(stages.STAGES), np.zeros(stages.LINES), c.supplies[0], c.flat
-    stages.begin_step(c.P, c.S, X, supplies, own, line, c.y, c.v, c.commands, c.modes, h)
-    for part, share, begin in (
-        (stages.WHOLE, 1.0, 0.0), (stages.FIRST_HALF, 0.5, 0.0), (stages.SECOND_HALF, 0.5, 0.5)
-    ):  # fmt: skip
-        stages.begin_stage(c.S, line, part)
-        stages.comply(c.P, X, c.S, own, line, part, share * h, y + begin * h * v, v)
-        stages.flow(c.P, X, c.S, own, line, part, share * h, v)
-    rough = stages.roughest(c.P, c.S, X, own, line)
-    assert stages.end_step(c.P, c.S, X, supplies, own, line, True) == 0
-    return c["bristle"][0], rough
-
-
-@pytest.mark.parametrize("v", [0.3, -0.015])
-def test_bristles_in_an_extrapolated_step_at_constant_rate_are_exact(v):
-    level = 250.0 + 150.0 * np.exp(-((v / 0.02) ** 2))
-    z = level / 1e6 * -np.expm1(-1e6 * abs(v) / level * 1e-3)
-    assert extrapolated(LUGRE, 0.2, v, 1e-3)[0] == pytest.approx(np.sign(v) * z, rel=1e-9)
-
-
-@pytest.mark.parametrize("y", [-1e-4, 0.2, 0.4001])
-def test_a_step_of_a_cylinder_that_rests_is_not_rough_even_in_its_stops(y):
-    assert extrapolated({"stop_stiffness": 2e7}, y, 0.0, 1e-3)[1] < 1e-6
-
-
-@pytest.mark.parametrize("y", [-1e-4, 0.1, 0.4002])
-def test_a_short_stage_of_a_shut_cylinder_at_rest_has_the_slopes_of_its_force(y):
-    """By the stroke at constant oil, of oil springs and end stops; by the rate, of friction and end stops."""
-    c = Circuit([{"stop_stiffness": 2e7, "stop_damping": 0.5, "viscous": 600.0}])
-    c.rest(0.2, 0.0)
-    own, line = np.zeros(stages.STAGES), np.zeros(stages.LINES)
-    stages.begin_step(c.P, c.S, c.flat, c.supplies[0], own, line, c.y, c.v, c.commands, c.modes, 1e-12)
-    stages.begin_stage(c.S, line, stages.WHOLE)
-
-    def stage(y, v):
-        return stages.comply(c.P, c.flat, c.S, own, line, stages.WHOLE, 1e-12, y, v)
-
-    by_y = (stage(y + 1e-7, 0.0)[0] - stage(y - 1e-7, 0.0)[0]) / 2e-7
-    by_v = (stage(y, 1e-4)[0] - stage(y, -1e-4)[0]) / 2e-4
-    assert stage(y, 0.0)[1:] == (pytest.approx(-by_y, rel=1e-5), pytest.approx(-by_v, rel=1e-5))

@@ -7,6 +7,7 @@ import pytest
 from mixtures import random_mixture
 from platform_mixtures import random_platform_mixture
 from sampled import few
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.multibody.elements.kernels.lines import pulled
@@ -225,3 +226,35 @@ def test_more_masses_of_elements_than_coordinates_count_where_a_joint_mimics():
     for method, bound in (("rk4", 1e-8), ("rosenbrock", 1e-5)):
         run = flexdyn_ros.simulate(r, 0.05, q, v, control=tau, dt=5e-4, method=method)
         np.testing.assert_allclose(run.q[-1], exact.q[-1], rtol=0.0, atol=bound)
+
+
+@pytest.mark.parametrize(("twist", "swing"), [(0.7, 0.4), (-1.1, 1.3), (2.9, -0.8)])
+def test_a_torsion_spring_is_wound_by_the_twist_about_its_axis_whatever_swings_across_it(twist, swing):
+    """The turn from base to end is a twist about the axis, then a swing about one across it."""
+    stiffness, damping, reference = 30.0, 2.0, 0.3
+    axis, base_rpy, end_rpy = np.array([0.2, -0.7, 0.5]), [0.4, -0.3, 0.9], [-0.5, 0.2, 0.6]
+    told = {"axis": axis, "base_rpy": base_rpy, "end_rpy": end_rpy}
+    turned = " ".join(f'{key}="{" ".join(map(str, value))}"' for key, value in told.items())
+    mass = (
+        '<inertial><origin xyz="0.1 -0.2 0.3"/><mass value="2"/><inertia ixx="0.2" ixy="0.01" ixz="0.02" '
+        'iyy="0.5" iyz="-0.03" izz="0.6"/></inertial>'
+    )
+    r = flexdyn_ros.load(f"""<robot name="kite"><link name="body">{mass}</link><link name="tail">{mass}</link>
+      <joint name="hip" type="floating"><parent link="body"/><child link="tail"/></joint>
+      <flexdyn reference="hip"><joint_type>ball</joint_type></flexdyn>
+      <flexdyn><gravity>0 0 0</gravity><base type="floating"/>
+      <torsion_spring name="coil" base="body" end="tail" {turned} stiffness="{stiffness}" damping="{damping}"
+        reference="{reference}"/></flexdyn></robot>""")
+    n = axis / np.linalg.norm(axis)
+    across = np.cross(n, [0.3, 0.1, 1.0])
+    across *= swing / np.linalg.norm(across)
+    base, end = (Rotation.from_euler("xyz", rpy) for rpy in (base_rpy, end_rpy))
+    turn = base * Rotation.from_rotvec(across) * Rotation.from_rotvec(twist * n) * end.inv()
+    q = np.array([0.3, -0.4, 0.2, 0.1, -0.5, 0.7, 0.5, *turn.as_quat()])
+    wound = np.angle(np.exp(1j * (twist - reference)))
+    assert r.energy(q, np.zeros(9)).elastic == pytest.approx(0.5 * stiffness * wound**2, rel=1e-12)
+    v, h = np.array([0.4, -0.3, 0.8, 0.5, 1.1, -0.6, -0.9, 0.7, 0.2]), 1e-5
+    ahead, behind = (r.energy(r.integrate(q, v, t), v).elastic for t in (h, -h))
+    terms, power = r.bias_terms(q, v), (ahead - behind) / (2.0 * h)
+    assert v @ terms.elastic == pytest.approx(power, rel=1e-8)
+    assert v @ terms.damping == pytest.approx(damping * (power / (stiffness * wound)) ** 2, rel=1e-8)

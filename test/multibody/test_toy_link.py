@@ -313,9 +313,11 @@ def test_energy_is_that_of_the_mass_matrix_and_balances_power(robots, name):
 
 
 @TOYS
+@pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("method", ["rk4", "rosenbrock"])
-def test_a_short_step_dissipates_the_power_of_dampers(robots, name, method):
-    robot, h = robots[name], 1e-5
+def test_a_short_step_dissipates_the_power_of_dampers(kinds, name, base, method):
+    """Also of a robot with more coordinates than bodies."""
+    robot, h = flexdyn_ros.load(arm(name, f'<base type="{base}"/>', beam=base == "fixed")), 1e-5
     q, v, _ = state(robot, 1)
     stepper = Stepper(robot, h, q0=q, v0=v, method=method)
     assert stepper.advance(1, np.zeros(robot.nu)) == 0

@@ -71,6 +71,44 @@ def test_mixed_tree_equals_newton_euler(base):
     compare(load(MIXED.replace("BASE", base)), seed=1)
 
 
+@pytest.mark.parametrize("kind", ["floating", "ball"])
+def test_a_body_that_is_free_inside_a_tree_and_carries_one_equals_newton_euler(kind):
+    joint = '<joint name="side" type="{}"><parent link="a"/><child link="d"/><origin xyz="0 -0.3 0.1"'
+    free = MIXED.replace(joint.format("continuous"), joint.format("floating") + ' rpy="0.5 0.2 -0.7"')
+    assert free != MIXED
+    more = """<link name="e"><inertial><origin xyz="0.05 0.1 -0.2"/><mass value="0.6"/>
+      <inertia ixx="0.03" ixy="0.001" ixz="0.002" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+      <joint name="on" type="continuous"><parent link="d"/><child link="e"/><origin xyz="0.2 0.1 -0.3" rpy="0 0.4 0.3"/>
+      <axis xyz="0.3 0.1 1"/></joint>"""
+    if kind == "ball":
+        more += '<flexdyn reference="side"><joint_type>ball</joint_type></flexdyn>'
+    compare(load(free.replace("BASE", "").replace("</robot>", f"{more}</robot>")), seed=6)
+
+
+@pytest.mark.parametrize("stiffening", ["none", "full"])
+def test_flexible_links_whose_joints_follow_another_equal_newton_euler(stiffening):
+    """One beam turns on a body, the other on the tip of the first."""
+    beam = """<flexdyn reference="{0}"><beam length="0.8" mass_per_length="0.6" EIy="40" EIz="30" GJ="20"
+      polar_inertia="2e-3"/><modes bending_y="1" bending_z="1" torsion="1"/></flexdyn>"""
+    text = MIXED.replace("BASE", f'<formulation method="METHOD" stiffening="{stiffening}"/>')
+    more = """<link name="whip"/><link name="lash"/>
+      <joint name="bend" type="continuous"><parent link="d"/><child link="whip"/><origin xyz="0.2 0.1 -0.3" rpy="0 0.4 0.3"/>
+      <axis xyz="0.3 0.1 1"/><mimic joint="side" multiplier="0.6" offset="-0.1"/></joint>
+      <joint name="turn" type="continuous"><parent link="whip"/><child link="lash"/><origin xyz="0.8 0 0" rpy="0.2 0 0.5"/>
+      <axis xyz="0.1 1 0.2"/><mimic joint="swing" multiplier="-1.8"/></joint>"""
+    text = text.replace("</robot>", f"{more}{beam.format('whip')}{beam.format('lash')}</robot>")
+    ours, other = (load(text.replace("METHOD", method)) for method in ("lagrange", "articulated"))
+    rng = np.random.default_rng(7)
+    for _ in range(3):
+        q, v = 0.1 * rng.uniform(-1.0, 1.0, ours.nq), rng.normal(size=ours.nv)
+        M, terms = other.mass_matrix(q), other.bias_terms(q, v)
+        assert np.abs(ours.mass_matrix(q) - M).max() < 1e-12 * np.abs(M).max()
+        for found, expected in zip(ours.bias_terms(q, v), terms, strict=True):
+            assert np.abs(found - expected).max() < 1e-11 * max(np.abs(expected).max(), 1.0)
+        energy = other.energy(q, v)
+        assert ours.energy(q, v) == pytest.approx(energy, rel=1e-11)
+
+
 def test_tree_with_motors_behind_springs_equals_newton_euler():
     """Also the first joint has one, whose spring is wound by the difference of two coordinates."""
     more = "".join(

@@ -37,7 +37,7 @@ from .forces import (
 )
 from .oil import energies, fluid_of, pressure_of, volume_and_stiffness
 from .pumps import fluid_of_supply, line_pressure, sensed
-from .spool import move_spool, slewed
+from .spool import advance_spool
 from .ticks import open_line
 
 #: of a cylinder: oil where the step begins, after the whole step, after half of it; spool, its rate and held
@@ -93,10 +93,9 @@ def begin_step(parameters, pumps, states, supply_states, stages, lines, lengths,
         p = supply_states[int(P[at.SUPPLY_INDEX]) * of.SUPPLY_STATE_COUNT + of.PRESSURE]
         C[FLAGS] = command_valve(P, X, p, y, rates[i], commands[i], int(modes[i]), h)
         u = X[at.VALVE_COMMAND]
-        _, mean = slewed(P, X[at.SLEWED_COMMAND], u, 0.5 * h)
-        C[HALF_X], _ = move_spool(P, X[at.SPOOL], X[at.SPOOL_RATE], mean, 0.5 * h)
-        C[END_HELD], mean = slewed(P, X[at.SLEWED_COMMAND], u, h)
-        C[END_X], C[END_RATE] = move_spool(P, X[at.SPOOL], X[at.SPOOL_RATE], mean, h)
+        spool = (X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND], u)
+        C[HALF_X], _, _ = advance_spool(P, *spool, 0.5 * h)
+        C[END_X], C[END_RATE], C[END_HELD] = advance_spool(P, *spool, h)
         C[START_1], C[START_2] = X[at.OIL_1], X[at.OIL_2]
 
 
