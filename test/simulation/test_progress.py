@@ -1,6 +1,7 @@
 """A function that is told how far a simulation is hears of it in time, changes nothing, and ends it."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,3 +78,20 @@ def test_slow_forces_do_not_keep_it_waiting_until_a_step_of_radau_ends(monkeypat
         double_pendulum(), 0.1, [1.0, 0.0], progress=told.append, method="radau", wrenches=forces
     )
     assert len(told) > len(asked) > 50
+
+
+def test_chunks_of_steps_that_take_equally_long_stay_as_long_as_a_report(monkeypatch):
+    """Steps of 0.1 ms by a clock of our own: 200 of them from one report to the next, up to the end."""
+    now, told = [100.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    plan = SimpleNamespace(times=np.arange(20_001) * 1e-3, progress=told.append)
+    following, done, chunks = progress.Progress(plan), 0, []
+    while done < 20_000:
+        chunks.append(following.chunk(20_000 - done))
+        done += chunks[-1]
+        now[0] += 1e-4 * chunks[-1]
+        following.show(done)
+    assert sum(chunks) == 20_000
+    assert all(abs(steps - 200) <= 2 for steps in chunks[5:-1])
+    # every second chunk at the latest
+    assert np.diff(told).max() < 0.41

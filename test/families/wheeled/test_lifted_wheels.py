@@ -53,6 +53,19 @@ def test_a_default_run_of_a_cart_that_jumps_and_lands_keeps_its_energy_balance(m
     assert fine.balance_error < 1e-6
 
 
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_a_run_that_begins_in_the_air_ends_where_the_wheel_leaves_the_ground_again(method):
+    robot, q, v = lifted("floating_frame", 0)
+    found = {}
+    for contact in ("monitor", "stop"):
+        robot = flexdyn_ros.load(robot.description.text, options={"road.contact": contact})
+        found[contact] = flexdyn_ros.simulate(robot, 1.5, q, v, method=method, dt=0.01)
+    landing, leaving = found["monitor"].events[:2]
+    assert leaving.time > landing.time + 0.1
+    assert found["stop"].status == 1
+    assert found["stop"].t[-1] == pytest.approx(leaving.time, abs=1e-6)
+
+
 @pytest.mark.parametrize("tyre", [False, True])
 @pytest.mark.parametrize("damping", [0, 50])
 def test_a_step_ends_where_a_wheel_lands_wherever_that_is(tyre, damping):
