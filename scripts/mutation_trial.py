@@ -43,17 +43,26 @@ from mutation_map import (
 NOT_MUTATED = (f"{PACKAGE}/nodes/", f"{PACKAGE}/cli/ros/")
 ENOUGH = 0.95
 # mistakes that were looked at and stay, with the reason: file, line, change, which of several alike
+# modules whose tests lie in the folder of their subject
+SUBJECTS = {
+    "multibody/elements/cylinder": "hydraulics",
+    "families/trees/elements": "multibody",
+    "families/trees/loops": "multibody",
+    "numerics/stepping": "simulation",
+}
 EXPLAINED = ROOT / "scripts" / "mutants_explained.tsv"
 # s: tests that a mutant meets, at home and elsewhere; s of processor time that it may take
 HOME, ELSEWHERE, A_MUTANT = 25, 20, 90
 
 
-def mirror(module: str) -> str:
-    """The folder of tests that mirrors a module's folder, or its nearest parent."""
-    folder = Path(module).parent.relative_to(PACKAGE)
+def homes(module: str) -> tuple[str, ...]:
+    """Folders of a module's tests: the one that mirrors its own, or its nearest parent; its subject's."""
+    own = Path(module).parent.relative_to(PACKAGE)
+    folder = own
     while folder.parts and not (ROOT / "test" / folder).is_dir():
         folder = folder.parent
-    return str("test" / folder) + "/"
+    subjects = {subject for part, subject in SUBJECTS.items() if own.is_relative_to(part)}
+    return tuple(f"{Path('test') / name}/" for name in (folder, *sorted(subjects)))
 
 
 def chosen(mutant: Mutant, maps: dict[str, dict]) -> list[str]:
@@ -62,7 +71,7 @@ def chosen(mutant: Mutant, maps: dict[str, dict]) -> list[str]:
     block, text = blocks.names(source).get(mutant.first, blocks.OUTSIDE), blocks.digest(source)
     found: dict[bool, list[Use]] = {True: [], False: []}
     for file, known in maps.items():
-        found[file.startswith(mirror(mutant.file))] += users(known, mutant.file, block, text)
+        found[file.startswith(homes(mutant.file))] += users(known, mutant.file, block, text)
     tests = []
     for at_home, most in ((True, HOME), (False, ELSEWHERE)):
         ranked = sorted(found[at_home])
@@ -167,7 +176,7 @@ def verdict(mutant: Mutant, tests: list[str], result: list | str | None) -> str:
         return "not run"
     if result and result[0] == pytest.ExitCode.OK:
         return "survived"
-    at_home = not result or not result[1] or result[1][0].startswith(mirror(mutant.file))
+    at_home = not result or not result[1] or result[1][0].startswith(homes(mutant.file))
     return "killed" if at_home else "killed elsewhere"
 
 

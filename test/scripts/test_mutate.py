@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -286,3 +287,20 @@ def test_maps_stay_when_the_package_changes_and_go_when_their_tests_do(toy):
         "map 1/1: test/test_more.py: 1 tests"
     ]
     assert after["9: 1 * x -> (1 / x)"] == after["19: x - 2 -> (x + 2)"] == "killed"
+
+
+def test_tests_of_a_module_lie_in_the_folder_that_mirrors_its_own_or_in_that_of_its_subject(
+    monkeypatch,
+):
+    monkeypatch.setenv("FLEXDYN_ROOT", str(SCRIPTS.parent))
+    trial = import_module("mutation_trial")
+    homes = trial.homes
+    assert homes("flexdyn_ros/cli/main.py") == ("test/cli/",)
+    assert homes("flexdyn_ros/loading.py") == ("test/",)
+    assert homes("flexdyn_ros/multibody/elements/cylinder/kernels/oil.py") == (
+        "test/multibody/",
+        "test/hydraulics/",
+    )
+    for part, subject in trial.SUBJECTS.items():
+        assert (SCRIPTS.parent / "flexdyn_ros" / part).is_dir()
+        assert (SCRIPTS.parent / "test" / subject).is_dir()
