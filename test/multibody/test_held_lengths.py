@@ -26,6 +26,9 @@ def test_a_boom_on_its_cylinders_bends_and_turns():
     found = robot.static_equilibrium(q, hold=CYLINDERS)
     at_rest(robot, found)
     assert found.stable
+    # of moments of kN m
+    assert found.residual < 1e-3
+    assert 0 < found.iterations < 20
     before, after = (robot.cylinder_states(x, still).length for x in (q, found.q))
     assert after == pytest.approx(before, abs=1e-10)
     braked = robot.static_equilibrium(q, hold=["lift", "fold", "tilt"])

@@ -117,6 +117,18 @@ def test_deflections_that_overflow_are_a_state_error() -> None:
         bending.deflections(q)
 
 
+def test_frame_velocities_that_overflow_are_told() -> None:
+    robot = flexdyn_ros.load("two_link")
+    q, v = np.full(2, 0.3), np.full(2, 1.5e308)
+    for names in ("tip", ["lower", "tip"]):
+        with pytest.raises(StateError, match="the velocity .*overflows float64"):
+            robot.frame_velocity(q, v, names)
+        with pytest.warns(flexdyn_ros.errors.FlexdynWarning, match="overflows float64 in 1 of 2 samples"):
+            found = robot.frame_velocity(np.stack((q, q)), np.stack((np.ones(2), v)), names)
+        assert np.isfinite(found[0]).all()
+        assert np.isnan(found[1]).all()
+
+
 def test_frame_velocity_refuses_what_is_no_number(robot: flexdyn_ros.Robot) -> None:
     v = np.zeros(robot.nv)
     v[0] = np.nan
