@@ -101,6 +101,8 @@ def test_closed_form_equals_quadrature_with_twenty_four_nodes():
         assert np.abs(a - b).max() <= 1e-13 * max(np.abs(a).max(), 1e-2)
     assert relative(closed.forward_dynamics(q, v, tau), summed.forward_dynamics(q, v, tau)) < 1e-12
     assert relative(closed.energy(q, v).kinetic, summed.energy(q, v).kinetic) < 1e-13
+    # two nodes are too few for a section that bends
+    assert relative(closed.mass_matrix(q), one(quadrature=2).with_quadrature().mass_matrix(q)) > 1e-9
 
 
 def test_recursion_over_sections_reduces_to_one_section():
