@@ -121,7 +121,7 @@ def test_frame_velocities_that_overflow_are_told() -> None:
     robot = flexdyn_ros.load("two_link")
     q, v = np.full(2, 0.3), np.full(2, 1.5e308)
     for names in ("tip", ["lower", "tip"]):
-        with pytest.raises(StateError, match="the velocity .*overflows float64"):
+        with pytest.raises(StateError, match=r"the velocity .*overflows float64"):
             robot.frame_velocity(q, v, names)
         with pytest.warns(flexdyn_ros.errors.FlexdynWarning, match="overflows float64 in 1 of 2 samples"):
             found = robot.frame_velocity(np.stack((q, q)), np.stack((np.ones(2), v)), names)
