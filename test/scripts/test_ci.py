@@ -29,6 +29,12 @@ for pair in "3.12 3.13" "3.13 3.12"; do
     if [ ! -e "began-${pair#* }" ]; then echo "not beside each other"; exit 1; fi
   fi
 done
+# the one of them that takes longer, until what follows has begun
+if [[ $call == *test_alone.py* ]]; then touch began-alone; fi
+if [[ -n $FAKE_LONGER && $call == *"python$FAKE_LONGER" ]]; then
+  for ((i = 0; i < 400; i++)); do if [ -e began-alone ]; then break; fi; sleep 0.05; done
+  if [ ! -e began-alone ]; then echo "nothing follows the shorter one"; exit 1; fi
+fi
 echo "closing line of $call"
 if [[ -n $FAKE_FAILS && $call == *$FAKE_FAILS* ]]; then
   for name in $FAKE_NAMES; do echo "FAILED $name - it took too long"; done
@@ -54,8 +60,8 @@ PARTS = {
 }
 
 
-def ci(folder, fails="", names=""):
-    """A run on stubs: the finished process, its calls [(domain, call)]."""
+def ci(folder, fails="", names="", longer=""):
+    """A run on stubs, one Python may take longer: the finished process, its calls [(domain, call)]."""
     programs = folder / "programs"
     for path in (folder / ".ci", folder / "scripts", folder / ".venv/bin", programs):
         path.mkdir(parents=True)
@@ -73,6 +79,7 @@ def ci(folder, fails="", names=""):
             "PATH": f"{programs}:/usr/bin:/bin",
             "FAKE_CALLS": str(folder / "calls"),
             "FAKE_FAILS": fails,
+            "FAKE_LONGER": longer,
             "FAKE_NAMES": names,
             "TMPDIR": str(folder),
         },
@@ -97,6 +104,13 @@ def test_every_part_runs_and_other_pythons_beside_each_other_in_domains_of_their
     for version in others:
         (line,) = (tmp_path / f"build/ci-python{version}.log").read_text().splitlines()
         assert line.endswith(f"python{version}")
+
+
+@pytest.mark.parametrize("longer", ["3.12", "3.13"])
+def test_what_follows_begins_when_the_quicker_of_two_pythons_has_ended(longer, tmp_path):
+    done, calls = ci(tmp_path, longer=longer)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(calls) == len(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)
