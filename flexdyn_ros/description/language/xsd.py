@@ -110,7 +110,7 @@ def _add_attribute(parent: etree._Element, rule: Attribute) -> None:
     elif rule.type in ("number", "integer"):
         _add_bounded(_add(attribute, "simpleType"), rule, rule.type)
     elif rule.counts or (rule.type == "numbers" and rule.bounds):
-        _add_list(_add(attribute, "simpleType"), rule)
+        _add_lists(_add(attribute, "simpleType"), rule)
     else:
         attribute.set("type", _BASES.get(rule.type, "name"))
 
@@ -133,10 +133,11 @@ def _add_bounded(simple: etree._Element, rule: Attribute, base: str) -> None:
         _add(restriction, _FACETS[sign], value=f"{bound:g}")
 
 
-def _add_list(simple: etree._Element, rule: Attribute) -> None:
-    restriction = _add(simple, "restriction")
-    items = _add(_add(_add(restriction, "simpleType"), "list"), "simpleType")
-    _add_bounded(items, rule, "number")
-    _add(restriction, "minLength", value=str(min(rule.counts, default=1)))
-    if rule.counts:
-        _add(restriction, "maxLength", value=str(max(rule.counts)))
+def _add_lists(simple: etree._Element, rule: Attribute) -> None:
+    """A list of any length, or of one of those that it may have."""
+    union = _add(simple, "union")
+    for facet, count in [("length", count) for count in rule.counts] or [("minLength", 1)]:
+        restriction = _add(_add(union, "simpleType"), "restriction")
+        items = _add(_add(_add(restriction, "simpleType"), "list"), "simpleType")
+        _add_bounded(items, rule, "number")
+        _add(restriction, facet, value=str(count))
