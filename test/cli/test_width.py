@@ -4,12 +4,14 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from typer.testing import CliRunner
 
 import flexdyn_ros
-from flexdyn_ros.cli import app, terminal
+from flexdyn_ros.cli import app, machine, terminal
+from flexdyn_ros.cli.machine import Finding
 from flexdyn_ros.robot.coordinates import pose_name
 
 ROBOTS = (
@@ -95,6 +97,34 @@ def test_doctor_wraps_all_but_paths():
     assert "Packages" in lines
     for line in lines:
         assert len(line) <= 80 or len(line.split()) <= 3, line
+
+
+@pytest.mark.parametrize("width", range(48, 60))
+def test_doctor_goes_on_below_only_where_a_line_is_full(monkeypatch, width):
+    """Later lines of a value stand below its first, those of a remedy behind the arrow."""
+    value, remedy = (
+        " ".join("abcdefghijklmnopqrstuvw"),
+        "an extra of pip: x y z and so on with a few short words",
+    )
+    findings = [
+        Finding("packages", "some", "optional", value, remedy),
+        Finding("ros", "other", "told", value),
+    ]
+    monkeypatch.setattr(machine, "findings", lambda: iter(findings))
+    lines = told(monkeypatch, width, "doctor").splitlines()
+    packages, ros = lines.index("Packages"), lines.index("ROS 2")
+    arrow = next(i for i, line in enumerate(lines) if "->" in line)
+    for part, text, indent in (
+        (lines[packages + 1 : arrow], f"  none some               {value}", 26),
+        (lines[arrow:ros], f"       -> {remedy}", 10),
+        (lines[ros + 1 :], f"       other              {value}", 26),
+    ):
+        assert len(part) > 1
+        assert " ".join([part[0], *(line.strip() for line in part[1:])]) == text
+        assert all(len(line) - len(line.lstrip()) == indent for line in part[1:])
+        assert max(map(len, part)) <= width
+        for line, after in pairwise(part):
+            assert len(f"{line} {after.split()[0]}") > width
 
 
 @pytest.mark.parametrize(("told", "columns"), [("80", 80), ("", 200), ("many", 200), ("0", 200)])

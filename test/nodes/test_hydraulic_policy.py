@@ -224,6 +224,18 @@ def test_a_clock_that_goes_back_resets_and_one_that_leaps_makes_inputs_stale(ben
     assert (abs(bench.field("pressure_bore") - before) < 20e5).all()
 
 
+def test_a_clock_that_stands_still_keeps_inputs_and_pressures(bench):
+    """As a simulation that pauses: each tick is one of the shortest."""
+    before, ticks = bench.field("pressure_bore"), bench.actuation.counters.ticks
+    assert bench.run(3, dt=0.0) == [True] * 3
+    assert bench.actuation.conditions() == ()
+    assert bench.actuation.counters.ticks == ticks + 3
+    np.testing.assert_array_equal(bench.field("valve_command"), 0.2)
+    change = abs(bench.field("pressure_bore") - before)
+    assert (change > 0.0).all()
+    assert (change < 20e5).all()
+
+
 def test_measured_steps_are_clipped_to_a_fifth_and_five_periods(bench):
     command = order(np.full(6, 1.0))
     fast, slow = Bench(), Bench()

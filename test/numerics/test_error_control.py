@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from oil_robots import hanging
 from pendulums import tumbler
 from scipy.integrate import DOP853
 
-from flexdyn_ros.numerics.stepping import controlled, extrapolated, places
+import flexdyn_ros
+from flexdyn_ros.numerics.stepping import controlled, doubled, extrapolated, places
 from flexdyn_ros.numerics.stepping.dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
 from flexdyn_ros.numerics.stepping.memory import open_steps
-from flexdyn_ros.simulation import Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 
 class Step:
@@ -122,3 +124,50 @@ def test_a_first_step_changes_the_state_by_a_hundredth_of_its_size():
     )
     step.work[0] = 0.0
     assert controlled.first_step(step.handle, 1.0, step.control, step.scale, step.work) == 1e-6
+
+
+def with_oil(method, h):
+    """A load that moves on its cylinder, whose valve opens now, and the tolerances of its states."""
+    robot = flexdyn_ros.load(hanging())
+    stepper = Stepper(robot, h, method, v0=[0.1])
+    oil = FusedHydraulics(stepper, "valve")
+    supply = oil.sharpen(1e-7)
+    oil.command([0.3])
+    return stepper, np.concatenate([[1e-6, 1e-6], oil.scale(1e-6 * supply)])
+
+
+def doubled_step(h):
+    """The first step with oil that is accepted, tried with h: its numbers, and the stepper behind it."""
+    stepper, scale = with_oil("staggered", h)
+    control = np.zeros(places.CONTROL)
+    control[[places.RTOL, places.STEP, places.LARGEST, places.OF_ENERGIES]] = 1e-6, h, np.inf, 1e9
+    sizes = (stepper.q.size, stepper.v.size, stepper.effort.size, 3, stepper.q.size, stepper.v.size)
+    work = np.zeros((doubled.WORK_ROWS, sum(sizes[:3]) + 2 + stepper.actuators.size))
+    rows = [np.zeros((0, n)) for n in sizes]
+    status = doubled.run_to(
+        stepper._steps, stepper.actuators, 0.0, 1.0, 1, control, scale, work, np.zeros(0), *rows
+    )
+    assert (status, control[places.ACCEPTED]) == (places.STEPPED, 1.0)
+    return control, stepper
+
+
+@pytest.mark.parametrize(("h", "rejected"), [(1e-4, 0.0), (2.5e-4, 0.0), (1e-3, 1.0)])
+def test_a_step_proposes_the_longest_next_one_that_just_meets_the_tolerances(h, rejected):
+    """Errors go by the third power of the step: a step a sixth longer would not meet them."""
+    control, _ = doubled_step(h)
+    assert control[places.REJECTED] == rejected
+    assert (control[places.TIME] < h) == (rejected > 0.0)
+    proposed = control[places.STEP]
+    assert abs(np.log(proposed / control[places.TIME])) > 0.01
+    assert doubled_step(proposed)[0][places.REJECTED] == 0.0
+    assert doubled_step(7.0 / 6.0 * proposed)[0][places.REJECTED] == 1.0
+
+
+def test_a_step_that_is_far_more_exact_than_it_must_be_is_followed_by_a_few_times_as_long_a_one():
+    control, stepper = doubled_step(1e-5)
+    assert control[places.STEP] == pytest.approx(doubled.GROWTH * 1e-5, rel=1e-12)
+    halves, _ = with_oil("staggered", 5e-6)
+    halves.advance(2)
+    for one, other in ((stepper.q, halves.q), (stepper.v, halves.v), (stepper.actuators, halves.actuators)):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert stepper.work == pytest.approx(halves.work, rel=1e-9)

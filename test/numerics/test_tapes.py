@@ -156,6 +156,34 @@ def test_what_has_no_derivative_or_takes_too_much_is_refused_by_name():
         write_tape(graph, [a.index], [[graph.index(a * b)]])
 
 
+def test_what_holds_for_all_inputs_takes_no_operation():
+    graph = Graph()
+    x, y = graph.inputs("x", 2)
+    # one number that was computed twice
+    one, same = np.sin(x * y), np.sin(y * x)
+    assert one is not same
+    known = [
+        (one - same, 0.0), (one - one, 0.0), (one * 0.0, 0.0), (0.0 / one, 0.0), (one <= same, True),
+        (one < same, False), (one == same, True), (one < np.inf, True), (one <= -np.inf, False),
+        (one > -np.inf, True), (one >= np.inf, False), (one == np.inf, False), ((x < y) & False, False),
+        ((x < y) | True, True),
+    ]  # fmt: skip
+    for found, value in known:
+        assert type(found) is type(value)
+        assert found == value
+    opposite = -one
+    alike = [
+        (one, same), (one + 0.0, one), (0.0 + one, one), (one - 0.0, one), (0.0 - one, opposite),
+        (one * 1.0, one), (-1.0 * one, opposite), (one / 1.0, one), (one / -1.0, opposite), (-opposite, one),
+        (one / 4.0, 0.25 * one), (x + y, y + x), (x + (-y), x - y), ((-x) + y, y - x), (x - (-y), x + y),
+        ((x < y) & True, x < y), ((x < y) | False, x < y), ((x < y).select(one, same), one),
+    ]  # fmt: skip
+    for found, other in alike:
+        assert found.index == other.index
+    for found, other in ((x - y, y - x), (x < y, y < x), (x < y, x <= y), (x / y, y / x), (one, x * y)):
+        assert found.index != other.index
+
+
 def test_results_that_are_constants_or_inputs():
     graph = Graph()
     inputs = graph.inputs("x", 2)

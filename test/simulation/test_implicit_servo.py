@@ -59,6 +59,52 @@ def test_a_step_solves_the_linear_system_of_its_servo(name):
     assert np.allclose(stepper.v, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
 
 
+def test_a_step_solves_the_linear_system_of_stops_beside_that_of_its_servo():
+    """At upper and lower stops and between them: f - k (x - x_stop) - d v, with k and d in the system."""
+    robot = flexdyn_ros.load("seven_joint_arm")
+    rng, h = np.random.default_rng(6), 2e-3
+    limits = np.array([(c.lower, c.upper) for c in robot.coordinates])
+    beyond = rng.uniform(0.01, 0.03, robot.nu) * [1.0, -1.0, 0.0, 1.0, -1.0, 0.0, 1.0]
+    stop = np.select([beyond > 0.0, beyond < 0.0], limits[:, ::-1].T, 0.5 * (limits[:, 0] + limits[:, 1]))
+    v = rng.standard_normal(robot.nv)
+    servo, stops = rng.uniform(10.0, 90.0, (2, robot.nu)), rng.uniform(20.0, 150.0, (2, robot.nu))
+    tau, off = rng.uniform(-9.0, 9.0, robot.nu), rng.uniform(-0.1, 0.1, robot.nu)
+    stepper = Stepper(robot, h, "semi_implicit_euler", q0=stop + beyond, v0=v, limits="spring")
+    stepper.set_servo(*servo)
+    stepper.set_stops(*stops)
+    # none is too stiff for the step
+    assert np.array_equal([stepper.stop_stiffness, stepper.stop_damping], stops)
+    q = stepper.q.copy()
+    stepper.target_q[:] = q + off
+    stepper.advance(1, tau)
+    K, D = (np.diag(own + at * (beyond != 0.0)) for own, at in zip(servo, stops, strict=True))
+    force = tau + servo[0] * off - stops[0] * beyond - D @ v - robot.bias_forces(q, v) - h * K @ v
+    expected = v + h * np.linalg.solve(robot.mass_matrix(q) + h * D + h**2 * K, force)
+    np.testing.assert_allclose(stepper.v, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+    # the servo at the end, and the impulses of all efforts along the way
+    effort = tau + servo[0] * (off - h * stepper.v) - servo[1] * stepper.v
+    np.testing.assert_allclose(stepper.effort, effort, rtol=1e-9)
+    assert stepper.work == pytest.approx(0.5 * h * effort @ (v + stepper.v), rel=1e-9)
+
+
+def test_a_step_tells_the_effort_that_its_prescribed_acceleration_takes():
+    """Of a wheeled base, beside a load on the arm: that of inverse dynamics with what the step did."""
+    robot, h = flexdyn_ros.load("mobile_arm"), 1e-3
+    load = {"link_1": np.array([1.0, 2.0, 3.0, 40.0, 50.0, 60.0])}
+    q, v = robot.neutral(), 0.1 * np.random.default_rng(1).standard_normal(robot.nv)
+    tau = np.zeros(robot.nu)
+    tau[[robot.index(name) for name in ("shoulder", "elbow")]] = 30.0, -20.0
+    stepper = Stepper(robot, h, "semi_implicit_euler", q0=q, v0=v)
+    stepper.set_wrenches(load)
+    stepper.given[0] = 1.7
+    stepper.advance(1, tau)
+    assert stepper.v[0] - v[0] == pytest.approx(1.7 * h, rel=1e-9)
+    expected = robot.inverse_dynamics(q, v, (stepper.v - v) / h, load)[0]
+    assert abs(expected) > 1.0
+    assert stepper.effort[0] == pytest.approx(expected, rel=1e-6)
+    assert np.array_equal(stepper.effort[1:], tau[1:])
+
+
 def test_stiff_springs_of_joints_turn_motor_and_link_against_each_other():
     """Without gravity, long steps (h omega = 6) damp the winding and keep I v + N^2 J v_motor."""
     robot = flexdyn_ros.load(DRIVE, options={"gravity": [0.0, 0.0, 0.0]})

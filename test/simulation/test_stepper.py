@@ -4,7 +4,9 @@ import time
 
 import numpy as np
 import pytest
+from models import random_tree
 from pendulums import Verbs, double_pendulum, tumbler, wheel
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
@@ -262,3 +264,25 @@ def test_windows_of_the_memory_of_steps_have_the_order_and_sizes_that_are_told(c
     for name, size in sizes.items():
         np.testing.assert_array_equal(getattr(memory, name), np.arange(place, place + size), err_msg=name)
         place += size
+
+
+def test_balls_behind_other_joints_turn_by_their_own_speeds():
+    """A step of Euler's: sliders by speed times step, R <- exp(h [w]) R of what has a quaternion."""
+    robot = flexdyn_ros.load(
+        random_tree(5, base="floating", joints=5, kinds=("ball", "revolute", "prismatic"))
+    )
+    rng, h = np.random.default_rng(12), 0.02
+    q = robot.integrate(robot.neutral(), rng.uniform(-1.0, 1.0, robot.nv), 1.0)
+    stepper = Stepper(robot, h, "semi_implicit_euler", q0=q, v0=rng.uniform(-2.0, 2.0, robot.nv))
+    stepper.advance(1)
+    turned = set()
+    for name in ("base", "j5", "j2"):
+        at, of = robot.q_names.index(f"{name}/qx"), robot.v_names.index(f"{name}/wx")
+        before, after = (Rotation.from_quat(x[at : at + 4]) for x in (q, stepper.q))
+        turn = (after * before.inv()).as_rotvec()
+        np.testing.assert_allclose(turn, h * stepper.v[of : of + 3], rtol=1e-9)
+        turned |= set(range(at, at + 4))
+    for c in robot.coordinates:
+        if c.q_index >= 0 and c.q_index not in turned:
+            way = stepper.q[c.q_index] - q[c.q_index]
+            assert way == pytest.approx(h * stepper.v[c.v_index], rel=1e-9)

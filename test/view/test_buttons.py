@@ -10,6 +10,7 @@ pytest.importorskip("websockets.sync.client")
 
 from view.test_visitors import until, update, visit
 
+import flexdyn_ros
 from flexdyn_ros.view import Viewer
 
 
@@ -38,3 +39,23 @@ def test_buttons_of_views_turn_the_camera_to_where_they_say(viewer):
             assert not looks_along(along)
             wire.send(update(views, name))
             until(lambda along=along: looks_along(along), 5.0)
+
+
+def test_buttons_of_the_time_line_go_back_and_on_by_a_sample(viewer):
+    viewer.play(flexdyn_ros.simulate(viewer.robot, 0.05, sample=0.01))
+    handles = viewer.server.gui._gui_input_handle_from_uuid.values()
+    (steps,) = (h for h in handles if getattr(h, "options", ()) == ("back", "on"))
+    viewer.panels.time_line.toggle()
+    viewer.show_time(0.02)
+    playback = viewer.playback
+
+    def stands_at(sample):
+        is_drawn = np.array_equal(viewer.q, playback.trajectory.q[sample])
+        return is_drawn and abs(playback.time - 0.01 * sample) < 1e-6
+
+    with visit(viewer) as wire:
+        # what is not offered goes on
+        for name, sample in (("on", 3), ("back", 2), ("back", 1), ("on", 2), ("across", 3)):
+            wire.send(update(steps, name))
+            until(lambda sample=sample: stands_at(sample), 5.0)
+            assert not playback.playing

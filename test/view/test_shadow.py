@@ -41,6 +41,46 @@ def test_a_shadow_lies_flat_where_the_rays_of_one_sun_end():
     np.testing.assert_allclose(moved, moved[:1].repeat(len(moved), axis=0), atol=1e-4)
 
 
+def covers(vertices, faces, points):
+    """Whether a mesh in a plane covers points (n, 2)."""
+    a, b, c = np.moveaxis(vertices[faces][..., :2], 1, 0)
+    ab, ac, to = b - a, c - a, points[:, None] - a
+    # shares of b and c by Cramer's rule
+    area = ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]
+    area = np.where(np.abs(area) > 1e-12, area, np.inf)
+    s = (to[..., 0] * ac[:, 1] - to[..., 1] * ac[:, 0]) / area
+    t = (ab[:, 0] * to[..., 1] - ab[:, 1] * to[..., 0]) / area
+    return np.any((area < np.inf) & (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0), axis=1)
+
+
+def test_links_that_bend_cast_a_shadow_all_along():
+    """Straight ones: where the rays through the line between their ends meet the ground; beside it none."""
+    viewer = Viewer(flexdyn_ros.load("flexible_two_link"), port=8398)
+    robot, node = viewer.robot, viewer.server.scene.get_handle_by_name("/shadow")
+    shares = np.linspace(0.02, 0.98, 25)[:, None]
+    try:
+        lines, meshes = [], []
+        for elbow in (0.5, -0.9):
+            q = robot.neutral()
+            q[[robot.index(name) for name in ("shoulder", "elbow")]] = 0.3, elbow
+            viewer.pose(q)
+            viewer.redraw_now()
+            points = viewer.picture.stage.shadow.points(q)
+            vertices = np.asarray(node.vertices, dtype=float)
+            # what the rays do to a point as high as another
+            slant = (vertices[0] - points[0])[:2] / (points[0, 2] - vertices[0, 2])
+            ends = np.array([robot.frames(q, name)[:3, 3] for name in ("link_1", "link_2", "tool0")])
+            flat = ends[:, :2] + (ends[:, 2:] - vertices[0, 2]) * slant
+            lines.append([a + shares * (b - a) for a, b in zip(flat[:-1], flat[1:], strict=True)])
+            meshes.append((vertices, np.asarray(node.faces)))
+    finally:
+        viewer.close()
+    for mesh, own, other in zip(meshes, lines, lines[::-1], strict=True):
+        for line in own:
+            assert covers(*mesh, line).all()
+        assert not covers(*mesh, other[1][5:]).any()
+
+
 def test_the_ground_gives_way_to_what_reaches_below_it_and_stays_there():
     robot = flexdyn_ros.load("canadarm2")
     viewer = Viewer(robot, port=8397)

@@ -278,3 +278,21 @@ def test_only_constants_that_are_rounding_are_left_out(rpy):
     if not any(rpy[:1]):  # the beam lies along an axis of the node, but for the rounding of cos(pi/2)
         assert len(listed.C) < 0.15 * C.size
         assert len(listed.U) < 0.25 * U.size
+
+
+@pytest.mark.parametrize("rotary", ["consistent", "paper"])
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.3, -0.7, 1.1)])
+def test_constants_that_are_zero_are_left_out(rpy, rotary):
+    """Modes that twist a mere line of mass move nothing."""
+    robot = flexdyn_ros.load("flexible_two_link", options={"formulation.rotary_inertia": rotary})
+    link = robot.functions.tree.flexible.links[0]
+    constants = link_constants(link.integrals, Placement.of((0.1, 0.2, 0.3), rpy), link.damping, True)
+    twists = [mode.field == "torsion" for mode in link.modes]
+    assert any(twists)
+    assert np.any(constants.C[twists]) == (rotary == "consistent")
+    X = constants.C[..., [1, 2, 0], [2, 0, 1]] - constants.C[..., [2, 0, 1], [1, 2, 0]]
+    sizes = [np.abs(numbers).max() for numbers in (constants.C, constants.C, constants.U)]
+    for numbers, index, size in zip((constants.C, X, constants.U), constants.listed(), sizes, strict=True):
+        assert np.all(numbers.ravel()[index])
+        left_out = np.delete(numbers.ravel(), index)
+        assert np.abs(left_out).max(initial=0.0) <= 3e-15 * size
