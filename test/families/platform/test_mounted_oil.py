@@ -45,7 +45,7 @@ def test_runs_are_those_of_the_platform_alone(both, options, bound):
 
 
 def test_oil_in_a_fast_motion_is_that_of_the_platform_alone(both):
-    """The tree looks where the lengths of its legs will be after the step, the platform how they accelerate."""
+    """The tree looks where lengths of legs will be after the step, the platform how they accelerate."""
     start = {"v0": [1.5, -1.0, 0.5, 0.8, -1.2, 1.0], "dt": 1e-3, "method": "staggered"}
     runs = [fd.simulate(r, 1e-3, control=ValveOpenings(OPENINGS), **start) for r in both]
     pressures = [i for i, name in enumerate(runs[0].state_names) if "/pressure_" in name]
