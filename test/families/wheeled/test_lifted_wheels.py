@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from mobile_arms import chain
+from scipy.linalg import expm
 
 import flexdyn_ros
 from flexdyn_ros.simulation import Stepper
@@ -111,6 +112,27 @@ def test_an_implicit_step_in_the_air_changes_the_momentum_by_the_weight_alone(me
         assert stepper.advance(1) == 0
         change = robot.momentum(stepper.q, stepper.v) - robot.momentum(q, v)
         assert change[3:] == pytest.approx([0.0, 0.0, -robot.mass * 9.8 * 1e-2], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_implicit_step_bears_a_tyre_that_is_stiff_against_its_hub(method):
+    """Both masses on their springs in closed form; the hub has 226 Hz, at which rk4 takes 2 ms at most."""
+    tyre = '<tyre stiffness="2e5" damping="20" radius="0.1" mass="0.1"/>'
+    robot, h = flexdyn_ros.load(CART.format(damping=50, tyre=tyre, method=method)), 4e-3
+    springs, dampers = (np.array([[s, -s], [-s, s + t]]) for s, t in ((1000.0, 2e5), (50.0, 20.0)))
+    M = np.diag([20.0, 0.1])
+    rest = np.linalg.solve(springs, [-20.0 * 9.8 + 1000.0 * 0.3, -0.1 * 9.8 - 1000.0 * 0.3 + 2e5 * 0.1])
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    q[[1, 3]] = rest + [0.03, 0.0]
+    A = np.block(
+        [[np.zeros((2, 2)), np.eye(2)], [-np.linalg.solve(M, springs), -np.linalg.solve(M, dampers)]]
+    )
+    stepper = Stepper(robot, h, "rosenbrock", q0=q, v0=v)
+    for k in range(1, 26):
+        assert stepper.advance(1) == 0
+        expected = rest + (expm(k * h * A) @ [0.03, 0.0, 0.0, 0.0])[:2]
+        assert np.abs(stepper.q[[1, 3]] - expected).max() < 1e-4
+    assert abs(stepper.q[1] - q[1]) > 5e-3
 
 
 @pytest.mark.parametrize("method", METHODS)
