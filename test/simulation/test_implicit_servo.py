@@ -1,11 +1,14 @@
 """Implicit steps: one with a stiff servo solves its equations, many with stiff joints come to rest."""
 
+import re
+
 import numpy as np
 import pytest
 from mixtures import random_mixture
 from models import random_tree
 
 import flexdyn_ros
+from flexdyn_ros.description import read
 from flexdyn_ros.simulation import Stepper
 
 DRIVE = """
@@ -103,6 +106,30 @@ def test_a_step_tells_the_effort_that_its_prescribed_acceleration_takes():
     assert abs(expected) > 1.0
     assert stepper.effort[0] == pytest.approx(expected, rel=1e-6)
     assert np.array_equal(stepper.effort[1:], tau[1:])
+
+
+def test_efforts_of_a_step_balance_a_prescribed_base_that_a_servo_pulls_at():
+    """M a + h = B u with the efforts u that the step tells; a servo holds a cylinder from world to arm."""
+    text = re.sub("<formulation[^>]*>", '<formulation method="articulated"/>', read("mobile_arm").text)
+    line = (
+        '<flexdyn><cylinder name="line" base="world" base_xyz="-1 0 0.2" end="link_1" end_xyz="0.5 0 0"'
+        ' minimum_length="0.2" stroke="3"><force maximum="3e5"/></cylinder></flexdyn></robot>'
+    )
+    robot, h = flexdyn_ros.load(text.replace("</robot>", line)), 1e-3
+    q, v = robot.neutral(), 0.1 * np.random.default_rng(1).standard_normal(robot.nv)
+    tau, stiffness, damping = np.zeros((3, robot.nu))
+    places = [robot.effort_names.index(name) for name in ("shoulder", "elbow", "line")]
+    tau[places], stiffness[places], damping[places] = (30.0, -20.0, 15.0), (90.0, 0.0, 4e4), (3.0, 0.0, 3e3)
+    stepper = Stepper(robot, h, "semi_implicit_euler", q0=q, v0=v)
+    stepper.set_servo(stiffness, damping)
+    stepper.target_q[:] = stepper.actuator_motion(0.0)[0] + 0.02
+    stepper.given[0] = 1.7
+    assert stepper.advance(1, tau) == 0
+    a, B = (stepper.v - v) / h, robot.actuation_matrix(q)
+    assert a[0] == pytest.approx(1.7, rel=1e-9)
+    assert abs(B[0, places[2]] * stepper.effort[places[2]]) > 10.0
+    left = robot.mass_matrix(q) @ a + robot.bias_forces(q, v) - B @ stepper.effort
+    assert np.abs(left).max() < 1e-9 * np.abs(stepper.effort).max()
 
 
 def test_stiff_springs_of_joints_turn_motor_and_link_against_each_other():
