@@ -51,6 +51,30 @@ def test_flow_of_a_compensated_edge_does_not_depend_on_the_load():
     assert low == pytest.approx(0.5 * K * np.sqrt(5e5), rel=1e-3)
 
 
+def test_the_relief_valve_of_a_line_opens_at_its_pressure():
+    """Flows within a pascal of it, and the slope of their sum by differences."""
+    S = Circuit([{}], [PUMPS["fixed displacement"]]).S
+    opens, k, leak = 200e5, 2e-9, 1e-12
+    for above in (-0.5, 0.5, 3.0, 40e5):
+        found = pumps.line_losses(S, opens + above)
+        assert found[0] == pytest.approx(leak * (opens + above - 3e5), rel=1e-12)
+        assert found[1] == pytest.approx(k * max(above, 0.0), rel=1e-6)
+        sums = [sum(pumps.line_losses(S, opens + above + h)[:2]) for h in (-0.25, 0.25)]
+        assert found[2] == pytest.approx((sums[1] - sums[0]) / 0.5, rel=1e-5)
+
+
+@pytest.mark.parametrize("pump", [{}, *PUMPS.values()], ids=["ideal", *PUMPS])
+def test_ticks_whose_finest_steps_are_not_exact_enough_say_so(pump):
+    """No step meets a tolerance below rounding; nor does that of a line, where there is one."""
+    for rtol, flags in ((None, 0.0), (1e-17, 256.0)):
+        slow = {"spool_frequency": 300.0, "spool_damping": 0.8, "supply_index": 0}
+        c = Circuit([slow] * 2, [pump], rtol=rtol).rest([0.2, 0.1], [8e3, 5e3])
+        c.v[:], c.commands[:] = 0.02, (0.3, -0.2)
+        c.tick(1e-3)
+        assert c["flags"] == pytest.approx(flags)
+        assert c["supply_flags"] == (flags if pump else 0.0)
+
+
 VALVES = {
     "plain": {},
     "compensated": {"compensation": 15e5},
@@ -216,7 +240,7 @@ def test_a_force_out_of_reach_opens_the_valve_all_the_way_and_is_told(force):
 def test_a_command_that_is_no_number_keeps_the_state_and_says_fault(pump):
     c = Circuit([{}, {}], [pump]).rest(0.2, 1e3)
     c.tick(1e-3)
-    states, supplies = c.states.copy(), c.supplies.copy()
+    states, supplies, parameters = c.states.copy(), c.supplies.copy(), c.P.copy()
     c.commands[1] = np.nan
     c.tick(1e-3)
     assert c.faults == 1
@@ -225,6 +249,7 @@ def test_a_command_that_is_no_number_keeps_the_state_and_says_fault(pump):
     flags = at.STATE.index("flags")
     np.testing.assert_array_equal(np.delete(c.states, flags, 1), np.delete(states, flags, 1))
     np.testing.assert_array_equal(c.supplies[:, :-1], supplies[:, :-1])
+    np.testing.assert_array_equal(c.P, parameters)
 
 
 @pytest.mark.parametrize("pump", [{}, *PUMPS.values()], ids=["ideal", *PUMPS])

@@ -142,6 +142,24 @@ def test_rows_are_counted_as_they_come_or_by_pivots(tilt, as_they_come):
         assert not x[4]
 
 
+@pytest.mark.parametrize("number", [0.0, np.nan])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_no_row_is_independent_of_rows_that_are_zero_or_no_numbers(count, number):
+    """Of nothing but these, what the memory holds behind the rows is no row either."""
+    W = np.zeros((6, 8))
+    W[:, :count] = number
+    data = SimpleNamespace(
+        G=np.full((count, 8), 7.0),
+        F=np.full((count, 8), 7.0),
+        left=np.full(count, 7.0),
+        order=np.full(count, 7.0),
+    )
+    assert independent.independent_rows(data, W, np.eye(6)) == 0
+    G = np.full((count, 8), number)
+    assert independent.rows_by_pivots(G, data.F, data.order) == 0
+    assert sorted(data.order) == list(range(count))
+
+
 @pytest.mark.parametrize(("tilt", "rank"), [(0.0, 3), (1.0, 4), (5e-4, 4)])
 def test_multipliers_of_rows_that_depend_give_the_share_of_what_they_can(tilt, rank):
     """Rows W with a metric D: W' D^-1 W lam = c for any c that they reach, clear or not which rows depend."""

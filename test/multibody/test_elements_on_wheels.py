@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from implicit_steps import left_over
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynError, StateError
@@ -14,6 +15,7 @@ TYRE = '<tyre stiffness="2e5" damping="300" radius="0.3" mass="15"/>'
 DRIVE = '<drive type="speed" speed="0.5" start="0"/>'
 ROPE = '<spring name="rope" base="world" base_xyz="9 0 1" end="chassis" stiffness="300" tension_only="true"/>'
 WINCH = '<cylinder name="winch" base="world" base_xyz="9 0 1" end="boom" minimum_length="0.1" stroke="20"/>'
+HEAVY_WINCH = WINCH.replace("/>", f">{MASSES}</cylinder>")
 
 
 def truck(base="planar", *, tyre="", drive="", masses=MASSES, more="", method=""):
@@ -53,6 +55,31 @@ def motion(robot, seed=0):
     rng = np.random.default_rng(seed)
     v, a = 0.5 * rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
     return robot.random(rng), v, a
+
+
+@pytest.mark.parametrize("more", ["", HEAVY_WINCH], ids=["hoist", "hoist and winch"])
+@pytest.mark.parametrize("tyre", ["", TYRE], ids=["no tyre", "tyre"])
+def test_steps_balance_where_cylinders_swing_in_more_ways_than_the_truck(more, tyre):
+    """Barrel and rod of one move in six ways, those of two in twelve; the truck in four or five."""
+    robot = flexdyn_ros.load(truck(tyre=tyre, more=more))
+    q, v, _ = motion(robot)
+    assert left_over(robot, q, v, 0.0) < 1e-12
+
+
+@pytest.mark.parametrize("method", ["rk4", "rosenbrock"])
+@pytest.mark.parametrize("masses", ["", MASSES], ids=["light hoist", "heavy hoist"])
+def test_a_step_takes_the_force_of_a_prescribed_drive_that_closes_the_balance(method, masses):
+    robot = flexdyn_ros.load(truck(drive=DRIVE, more=HEAVY_WINCH, tyre=TYRE, masses=masses))
+    q, v, _ = motion(robot)
+    q[0], v[0] = 0.0, 0.5
+    tau = np.zeros(robot.nu)
+    tau[robot.nv :] = 700.0, -300.0
+    run = flexdyn_ros.simulate(robot, 1e-6, q, v, control=tau, method=method, dt=1e-6)
+    ends = list(zip(run.q, run.v, strict=True))
+    force = np.mean([robot.drive_force(*end, tau) for end in ends])
+    assert run.tau[0] == pytest.approx([force, *tau[1:]], rel=1e-6)
+    a = np.mean([robot.forward_dynamics(*end, tau) for end in ends], axis=0)
+    np.testing.assert_allclose((run.v[1] - v) / 1e-6, a, rtol=0.0, atol=1e-3)
 
 
 @pytest.mark.parametrize("masses", ["", MASSES], ids=["massless", "masses"])

@@ -119,6 +119,17 @@ def test_pressures_a_quarter_above_the_supply_and_ends_of_the_stroke_are_said():
         assert int(state.flags[0]) == flags, (p1, p2, y)
 
 
+@pytest.mark.parametrize(("u", "other"), [(0.5, 0), (1.5, 1)])
+def test_a_tick_whose_finest_steps_are_not_exact_enough_says_so(u, other):
+    """No step meets a tolerance below rounding."""
+    pressures = []
+    for h, flags in ((cylinder(), 0), (cylinder().with_tolerances(1e-14, 1e-12), 256)):
+        state = step(h, at_pressures(h, 40 * BAR, 70 * BAR), 0.3, 0.1, u)
+        assert int(state.flags[0]) == flags + other
+        pressures.append(state.pressure_bore[0])
+    assert pressures[0] == pytest.approx(pressures[1], abs=0.05 * BAR)
+
+
 # ---- chambers ----
 
 

@@ -1,8 +1,10 @@
 """What closed mechanisms say of accelerations that their loops do not allow, and when they say nothing."""
 
+import warnings
+
 import numpy as np
 import pytest
-from machines import body, joint, robot, rod
+from machines import body, four_bars, joint, robot, rod
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning
@@ -94,3 +96,19 @@ def test_the_loop_that_accelerations_miss_most_for_their_size_is_named(names):
         one[r.index(f"{name}_pin")] = wrong[r.index(f"{name}_pin")]
         with pytest.warns(FlexdynWarning, match=f"open loop '{name}' at {missed[name]:g} m/s2"):
             r.inverse_dynamics(q, still, one)
+
+
+def test_a_singular_pose_between_two_samples_is_told_and_one_ahead_is_not():
+    """A parallelogram whose bars come to lie in line by six steps, of which the last alone is recorded."""
+    r = four_bars(1)
+    turn = np.array([{"foot_0": -1.0, "foot_1": -1.0, "top_0": 1.0}[name] for name in r.v_names])
+    start = {"q0": (0.5 * np.pi - 0.05) * turn, "v0": 4.0 * turn, "dt": 5e-3, "method": "rk4"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = flexdyn_ros.simulate(r, 0.01, **start, record_every=2)
+    assert -0.5 * np.pi < run["foot_0"][-1] < -0.5 * np.pi + 0.02
+    with pytest.warns(FlexdynWarning, match="passed a singular pose") as told:
+        run = flexdyn_ros.simulate(r, 0.03, **start, record_every=6)
+    assert len(told) == 1
+    assert len(run.t) == 2
+    assert run["foot_0"][-1] < -0.5 * np.pi - 0.02

@@ -370,6 +370,8 @@ def test_mass_of_an_imported_link_is_that_of_its_nodes(imported):
         ({"interface_nodes": np.array([1.5, 2.0])}, "whole numbers"),
         ({"root_node": np.array(5000)}, "is no node"),
         ({"damping": -np.eye(5)}, "adds energy"),
+        ({"damping": np.eye(5) + np.diag([0.0, 0.0, 0.1, 0.0], 1)}, "'damping' is not symmetric"),
+        ({"stiffness": np.eye(5) + np.diag([0.0, 0.0, 0.1, 0.0], 1)}, "'stiffness' is not symmetric"),
         ({"shortening": np.ones((2001, 5, 5))}, "'shortening' does not vanish at the root node"),
         ({"shortening": np.tile(np.eye(5, k=1), (2001, 1, 1))}, "not symmetric"),
         ({"shortening": np.zeros((5, 5, 2001))}, "shape"),

@@ -10,7 +10,7 @@ Arrays of the file, SI units, link axes (k nodes, m modes):
     displacement (m, k, 3)    displacement of each node per unit of each modal coordinate [m]
     rotation (m, k, 3)        rotation vector of each node per unit of each modal coordinate [rad]
     stiffness (m, m)          modal stiffness [N m]
-    damping (m, m)            optional: modal damping [N m s]; `<damping>` then is refused
+    damping (m, m)            optional: modal damping, symmetric [N m s]; `<damping>` then is refused
     root_node                 index of the node at which the link is held: its shapes vanish
     interface_nodes (c,)      nodes that carry child joints
     interface_joints (c,)     names of these joints
@@ -389,10 +389,11 @@ class _Import:
     def _damping(self) -> np.ndarray | None:
         if "damping" not in self.data:
             return None
-        D = self.data["damping"]
         if self.link.damping is not None:
             self.refuse("<damping> and the file's 'damping' exclude each other", "damping", None, "one")
-        if np.linalg.eigvalsh(0.5 * (D + D.T))[0] < -1e-9 * np.abs(D).max():
+        # implicit steps take one half of it for both
+        D = self._symmetric("damping", self.data["damping"], "'damping' is", "a symmetric matrix")
+        if np.linalg.eigvalsh(D)[0] < -1e-9 * np.abs(D).max():
             self.refuse("'damping' adds energy", "damping", None, "a positive semidefinite matrix")
         return D
 
