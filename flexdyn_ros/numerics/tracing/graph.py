@@ -166,7 +166,7 @@ def _simplified(operation: str, a: Any, b: Any) -> Any:
             return a
         if left == 0.0:
             return -b
-        return 0.0 if a is b or _same(a, b) else None
+        return 0.0 if _same(a, b) else None
     if operation == "mul":
         return _product(a, b, left, right)
     if operation == "div":
