@@ -105,3 +105,12 @@ def test_what_bends_is_shown_along_its_sections_in_colours_and_without():
                 np.testing.assert_array_equal(pieces.batched_colors, expected)
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize(("alpha", "opacity"), [(1.0, None), (0.4, 0.4), (0.0, 0.0)])
+def test_a_material_lets_light_through_only_where_it_says_so(alpha, opacity):
+    text = f"""<robot name="box"><link name="base"><visual><geometry><box size="1 2 3"/></geometry>
+      <material name="m"><color rgba="1 0.4 0 {alpha}"/></material></visual></link></robot>"""
+    (shape,) = ShownRobot(flexdyn_ros.load(text)).shapes
+    assert shape.opacity == opacity
+    assert shape.colour == (255, 102, 0)
