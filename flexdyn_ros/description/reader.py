@@ -93,8 +93,8 @@ def _look_ahead(doc: Document, config: object, options: object) -> None:
 
 
 def find_mistakes(source: object, **options: Any) -> list[DescriptionError]:
-    """All mistakes of a description, in the order of their lines, as far as it can be read; arguments as of
-    `read`.
+    """All mistakes of a description, in the order of their lines, what has none first, as far as it can be
+    read; arguments as of `read`.
 
     What the first look shows: elements, values, names, each part by itself. Only where these are right, what
     they are together.

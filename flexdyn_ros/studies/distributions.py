@@ -181,8 +181,10 @@ def _impossible(kind: str, x: list[float]) -> str | None:
         return "has a standard deviation that is not positive"
     if kind == "truncated_normal" and x[2] >= x[3]:
         return "has a lower bound that is not below the upper"
-    if kind == "lognormal" and (x[0] <= 0.0 or x[1] > log(1e300)):
+    if kind == "lognormal" and x[0] <= 0.0:
         return "has a median that is not positive"
+    if kind == "lognormal" and x[1] > log(1e300):
+        return "has a standard deviation that gives no finite values"
     return None
 
 

@@ -40,3 +40,13 @@ def test_all_mistakes_of_settings_are_found(tmp_path):
         ):  # fmt: skip
             assert word in said, word
         assert len(found) == 16 + more
+
+
+def test_mistakes_that_no_line_belongs_to_come_first():
+    """Those of options that are data beside a text, which is one line."""
+    text = '<robot name="r"><link name="a"/><flexdyn><gravty>0 0 1</gravty><wehl name="w"/></flexdyn></robot>'
+    found = find_mistakes(text, options={"gravvity": 1, "bsae.type": "planar"}, origin="recording")
+    assert [error.file for error in found] == [None] * 4
+    assert [error.line for error in found] == [None, None, 1, 1]
+    for error, word in zip(found, ("gravvity", "bsae", "gravty", "wehl"), strict=True):
+        assert word in str(error)

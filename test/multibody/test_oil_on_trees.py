@@ -491,6 +491,12 @@ def test_check_asks_for_a_counterbalance_valve_where_gravity_overruns_the_oil():
         hanging(mass=1200.0, valve='time_constant="1e-3" compensation="5e5"')
     ).warnings
     assert "rod side" in doubt
+    # as the pump does that senses the load, by its margin: whichever is less
+    for margin, own in (("5e5", ""), ("5e5", ' compensation="20e5"'), ("20e5", ' compensation="5e5"')):
+        senses = SENSING_PUMP.replace('margin="20e5"', f'margin="{margin}"')
+        valve = 'time_constant="1e-3"' + own
+        other = hanging(mass=1200.0, valve=valve, supply="", in_supply=senses)
+        assert flexdyn_ros.check(other).warnings == (doubt,)
 
 
 def test_check_tells_forces_that_the_supply_does_not_give():

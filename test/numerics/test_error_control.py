@@ -7,7 +7,7 @@ from pendulums import tumbler
 from scipy.integrate import DOP853
 
 import flexdyn_ros
-from flexdyn_ros.numerics.stepping import controlled, doubled, extrapolated, places
+from flexdyn_ros.numerics.stepping import controlled, dop853, doubled, extrapolated, places
 from flexdyn_ros.numerics.stepping.dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
 from flexdyn_ros.numerics.stepping.memory import open_steps
 from flexdyn_ros.simulation import FusedHydraulics, Stepper
@@ -49,6 +49,10 @@ def test_coefficients_of_the_method_of_order_8_are_those_of_scipy():
     np.testing.assert_allclose(C, [*DOP853.C, 1.0, *DOP853.C_EXTRA], rtol=1e-15)
     np.testing.assert_allclose(DENSE, DOP853.D, rtol=1e-15)
     np.testing.assert_allclose([ERROR_3, ERROR_5], [DOP853.E3, DOP853.E5], rtol=1e-15)
+    stages, found = np.random.default_rng(7).standard_normal((ALL_STAGES, 5)), np.empty(5)
+    for weights, count in ((A[3], 3), (A[12], 12), (A[15], 15), (DENSE[1], ALL_STAGES)):
+        dop853.weigh_stages(-0.3, weights, count, stages, found)
+        np.testing.assert_allclose(found, -0.3 * weights[:count] @ stages[:count], rtol=1e-12)
 
 
 @pytest.mark.parametrize("grows", [0.3, 3.0])

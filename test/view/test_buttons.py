@@ -59,3 +59,30 @@ def test_buttons_of_the_time_line_go_back_and_on_by_a_sample(viewer):
             wire.send(update(steps, name))
             until(lambda sample=sample: stands_at(sample), 5.0)
             assert not playback.playing
+
+
+def test_knobs_ask_a_joint_for_no_more_than_its_limits_or_a_turn_to_either_side():
+    kinds = {
+        "turns": ("continuous", ""),
+        "bends": ("revolute", '<limit lower="-0.4" upper="0.9" effort="9" velocity="9"/>'),
+        "slides": ("prismatic", '<limit lower="0.1" upper="0.7" effort="9" velocity="9"/>'),
+    }
+    text, parent = '<link name="base"/>', "base"
+    for name, (kind, limit) in kinds.items():
+        text += f"""<link name="l_{name}"><inertial><mass value="2"/>
+          <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+          <joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="l_{name}"/>
+          <axis xyz="0 0 1"/>{limit}</joint>"""
+        parent = f"l_{name}"
+    robot = flexdyn_ros.load(f'<robot name="three">{text}</robot>')
+    made = Viewer(robot, port=8455)
+    try:
+        made.pose(np.array([0.3, 0.2, 0.4]))
+        knobs = made.panels.knobs
+        knobs.begin()
+        ends = [(knobs.targets[i].min, knobs.targets[i].max) for i in range(3)]
+        assert ends == [pytest.approx(x, abs=0.01) for x in ((-np.pi, np.pi), (-0.4, 0.9), (0.1, 0.7))]
+        found = [knobs.targets[i].value for i in range(3)]
+        assert found == pytest.approx([0.3, 0.2, 0.4], abs=0.01)
+    finally:
+        made.close()

@@ -3,10 +3,11 @@ set."""
 
 import numpy as np
 import pytest
+from machines import Q, four_bar_urdf
 from soft_arms import chain
 
 import flexdyn_ros
-from flexdyn_ros.view.drive import Drive
+from flexdyn_ros.view.drive import DAMPING, PACE, Drive
 
 
 def run(drive, seconds):
@@ -105,3 +106,38 @@ def test_valves_of_a_tree_open_from_rest_and_its_oil_holds_a_new_payload():
     forces = [drive.advance(0.05)[2][robot.nv] for _ in range(40)]
     # 200 kg 7 m out, on a lever of 0.61 m: 22 kN more
     assert np.mean(forces[20:]) > 1.3 * force
+
+
+SLIDES = """<robot name="slides"><link name="base"/>
+{x}
+{y}
+<joint name="along" type="prismatic"><parent link="base"/><child link="x"/><axis xyz="1 0 0"/>{limit}</joint>
+<joint name="across" type="prismatic"><parent link="x"/><child link="y"/><axis xyz="0 1 0"/>{limit}</joint>
+</robot>""".format(
+    **{
+        name: f'<link name="{name}"><inertial><mass value="{mass}"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+        for name, mass in (("x", 3), ("y", 2))
+    },
+    limit='<limit lower="-2" upper="2" effort="1e6" velocity="9"/>',
+)
+
+
+@pytest.mark.parametrize("name", ["slides", "four_bar"])
+def test_what_weighs_nothing_goes_to_its_target_at_one_pace_whatever_its_inertia(name):
+    """As x'' + 2 D w x' + w^2 x = 0 does."""
+    if name == "slides":
+        robot, step = flexdyn_ros.load(SLIDES), np.array([0.2, -0.3])
+        q = robot.neutral()
+    else:
+        robot, step = flexdyn_ros.load(four_bar_urdf(), options={"gravity": [0, 0, 0]}), np.array([1e-3])
+        q = Q
+    drive, count = Drive(robot, q), len(step)
+    for k in range(count):
+        drive.set_target(k, q[k] + step[k])
+    damped = PACE * np.sqrt(1.0 - DAMPING**2)
+    for _ in range(10):
+        at, *_ = drive.advance(0.04)
+        fall, turn = DAMPING * PACE * drive.t, damped * drive.t
+        left = np.exp(-fall) * (np.cos(turn) + DAMPING * PACE / damped * np.sin(turn))
+        assert (at - q)[:count] == pytest.approx((1.0 - left) * step, abs=0.01 * np.abs(step).max())

@@ -312,7 +312,7 @@ def _postures(s: np.ndarray, u: np.ndarray, y0: np.ndarray, offset: float) -> di
     """Both angles of the universal joint at home [rad] in either attitude of the cross, by its sign; the one
     with the smaller angles first."""
     k = float(u @ s)
-    y = cross(s, u) / np.sqrt(1.0 - k * k)
+    y = cross(s, u)
     found = {}
     for sign in (1.0, -1.0):
         first = atan2(sign * (y @ cross(u, y0)), sign * (y @ y0))

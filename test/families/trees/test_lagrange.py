@@ -227,3 +227,18 @@ def test_slopes_of_affine_frames_are_those_of_a_fixed_base():
     still = np.zeros(robot.nv)
     with pytest.raises(UnsupportedError, match="fixed base only"):
         robot.inverse_dynamics_derivatives(robot.neutral(), still, still)
+
+
+@pytest.mark.parametrize("frame", ["so3", "affine"])
+def test_jacobians_of_several_frames_are_differences_of_their_poses(frame):
+    options = {"formulation.method": "lagrange", "formulation.frame": frame}
+    robot = load("flexible_two_link", options=options)
+    rng, names = np.random.default_rng(3), ["link_2@0.4", "link_1", "tool0"]
+    q = np.array([robot.random(rng) for _ in range(2)])
+    J, h = robot.jacobian(q, names), 1e-6
+    for k in range(robot.nv):
+        ahead, behind = (robot.frames(q + sign * h * np.eye(robot.nv)[k], names) for sign in (1.0, -1.0))
+        moved = (ahead - behind) / (2.0 * h)
+        assert J[:, :, 3:, k] == pytest.approx(moved[..., :3, 3], abs=1e-8)
+    for i, name in enumerate(names):
+        np.testing.assert_allclose(robot.jacobian(q, name), J[:, i], rtol=1e-13, atol=1e-14)

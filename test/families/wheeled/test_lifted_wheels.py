@@ -6,6 +6,8 @@ from mobile_arms import chain
 from scipy.linalg import expm
 
 import flexdyn_ros
+from flexdyn_ros.export.tracing.calling import accelerations
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.simulation import Stepper
 
 CART = """<robot name="r"><link name="cart"><inertial><mass value="20"/>
@@ -235,3 +237,34 @@ def test_the_energy_balance_of_implicit_steps_on_landing_falls_with_the_step(met
         found.append(np.ptp(run.energy.total - run.work + run.dissipated))
     assert found[1] <= 0.4 * found[0]
     assert found[1] <= 0.02 * run.energy.total[0]
+
+
+class Rooms(Memory):
+    """Memory that knows where it gave room."""
+
+    def __init__(self):
+        super().__init__()
+        self.given = []
+
+    def room(self, values):
+        array = super().room(values)
+        self.given.append(range(array.ctypes.data, array.ctypes.data + 8 * array.size))
+        return array
+
+
+@pytest.mark.parametrize("wheels", [1, 3, 9])
+def test_steps_on_wheels_stay_within_the_memory_that_they_ask_for(wheels):
+    text = CART.format(damping=50, tyre="", method="articulated")
+    head, _, tail = text.partition("<wheel")
+    wheel, _, tail = ("<wheel" + tail).partition("</wheel>")
+    places = ((f'"w{k}"', f'"{0.1 * k} 0 0"') for k in range(wheels))
+    more = "".join(wheel.replace('"w"', name).replace('"0 0 0"', at) + "</wheel>" for name, at in places)
+    robot = flexdyn_ros.load(head + more + tail)
+    q, v, zeros, memory = np.array([0.0, 0.2, 0.01]), np.array([0.5, -0.2, 0.3]), np.zeros(3), Rooms()
+    with memory.in_use():
+        found = accelerations(robot.motion, memory, q, v, zeros, zeros, 0.0, zeros)
+    assert found.astype(float) == pytest.approx(robot.forward_dynamics(q, v), rel=1e-12)
+    assert (robot.wheel_forces(q, v).normal > 0.0).all()
+    # what is read elsewhere belongs to the robot
+    assert memory.read
+    assert not any(address in room for address, _ in memory.read for room in memory.given)
