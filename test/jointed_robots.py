@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from models import JOINT_TYPES, joint, link, robot_text
+
+import flexdyn_ros
 
 #: what <joint_type> holds beside the numbers of the coordinates
 WORDS = {
@@ -12,9 +15,20 @@ WORDS = {
     "helical": 'axis="0.2 0 1" pitch="0.15"',
     "ball": "",
 }
-assert set(WORDS) == set(JOINT_TYPES)
+#: coordinates of the joint `J`
+NAMES = {
+    "planar": ("J/x", "J/y", "J/angle"),
+    "universal": ("J/angle_1", "J/angle_2"),
+    "cylindrical": ("J/angle", "J/displacement"),
+    "helical": ("J",),
+    "ball": ("J/wx", "J/wy", "J/wz"),
+}
+assert set(WORDS) == set(NAMES) == set(JOINT_TYPES)
 
-_BODY = (0.03, 0.002, -0.001, 0.04, 0.003, 0.05)
+EVERY = pytest.mark.parametrize("kind", [*JOINT_TYPES])
+BOTH = pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
+
+BODY = (0.03, 0.002, -0.001, 0.04, 0.003, 0.05)
 
 
 def urdf_type(kind: str) -> str:
@@ -29,9 +43,9 @@ def with_joint(kind: str, *, flexible: bool = False, numbers: str = "", more: st
     """
     parts = [
         link("base", 0),
-        link("upper", 0 if flexible else 1.7, (0.2, 0.05, 0), _BODY),
-        link("tool", 0.9, (0.1, 0.08, -0.05), _BODY),
-        link("lower", 0 if flexible else 1.1, (0.3, 0.0, 0.1), _BODY),
+        link("upper", 0 if flexible else 1.7, (0.2, 0.05, 0), BODY),
+        link("tool", 0.9, (0.1, 0.08, -0.05), BODY),
+        link("lower", 0 if flexible else 1.1, (0.3, 0.0, 0.1), BODY),
         joint("first", "continuous", "base", "upper", (0, 0, 0.5), (0.1, 0.2, 0.3), axis=(0, 1, 0.2)),
         joint(
             "J",
@@ -60,3 +74,8 @@ def with_floating_joint(*, flexible: bool = False) -> str:
     text = with_joint("ball", flexible=flexible)
     start = text.index('<flexdyn reference="J">')
     return text[:start] + text[text.index("</flexdyn>", start) + 10 :]
+
+
+def loaded(kind: str, flexible: bool = False, **more: str) -> flexdyn_ros.Robot:
+    """The arm of `with_joint`."""
+    return flexdyn_ros.load(with_joint(kind, flexible=flexible, **more))
