@@ -79,16 +79,19 @@ def lag_of(t: np.ndarray, values: np.ndarray, reference: np.ndarray, longest: fl
     if values.shape != t.shape or reference.shape != t.shape:
         raise StateError(f"columns of {values.shape} and {reference.shape} samples, expected {t.shape}")
     step = float(np.median(np.diff(t)))
-    most = min(int(np.ceil(longest / step)) + 1, (t.size - 2) // 2)
+    # one more on either side, for the curve through the best and its neighbours
+    most = min(int(np.ceil(longest / step - 1e-9)) + 1, (t.size - 2) // 2)
     x, y = (filled_in(t, signal) for signal in (values, reference))
     scores = np.array([_correlation(x, y, k) for k in range(-most, most + 1)])
     if not np.isfinite(scores).all():
         raise StateError("a column is constant: its delay cannot be told")
-    best = int(np.argmax(scores))
-    part = 0.0
-    if 0 < best < scores.size - 1:
+    best, part = 0, 0.0
+    if most > 0:
+        best = 1 + int(np.argmax(scores[1:-1]))
         before, at, after = scores[best - 1 : best + 2]
-        part = 0.5 * (before - after) / (before - 2.0 * at + after)
+        # at an end of what is looked through, more may lie beyond
+        bend, rise = 2.0 * at - before - after, after - before
+        part = np.clip(0.5 * rise / bend, -1.0, 1.0) if bend > 0.0 else np.sign(rise)
     return float(np.clip(step * (best - most + part), -longest, longest))
 
 
