@@ -4,9 +4,31 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from flexdyn_ros.description import read
 
-__all__ = ["FLUID", "HANGING", "hanging", "stewart_on"]
+__all__ = [
+    "CONSTANT",
+    "COUNTERBALANCE",
+    "FIXED",
+    "FLUID",
+    "HANGING",
+    "HOLDING",
+    "HOSE",
+    "LINE",
+    "LOWERED",
+    "PUMP",
+    "PUMPED",
+    "SENSES",
+    "SENSING",
+    "SENSING_PUMP",
+    "SMOOTH",
+    "STOP",
+    "K",
+    "hanging",
+    "stewart_on",
+]
 
 FLUID = '<fluid bulk_modulus="1.4e9" air_fraction="0.005"/>'
 #: bore, rod, dead volumes of the cylinder of docs/theory/hydraulics.md, "Worked numbers", and a fast valve
@@ -55,6 +77,33 @@ def hanging(
 
 
 HANGING = hanging()
+
+PUMP = '<pump type="{}" displacement="1.2e-5" speed="157" {}/>'
+COUNTERBALANCE = '<counterbalance port="bore" cracking_pressure="{}" pilot_ratio="{}" conductance="{}"/>'
+CONSTANT, FIXED, SENSING = "constant_pressure", "fixed_displacement", "load_sensing"
+LINE = 'line_volume="1e-3"'
+SENSES = LINE + ' margin="2e6" maximum_pressure="2e7"'
+STOP = '<end_stop stiffness="1e8" damping="1"/>'
+HOSE = '<hose port="bore" volume="1e-4"/>'
+
+#: flow constant of an edge of the valve
+K = 6.666666666666667e-4 / np.sqrt(35e5)
+HOLDING = (
+    f'<counterbalance port="bore" cracking_pressure="90e5" pilot_ratio="4" conductance="{0.5 * K}" '
+    'opening_range="20e5"/>'
+)
+#: 1,200 kg lowered by a valve whose rod edges are narrow
+LOWERED = {"mass": 1200.0, "valve": 'time_constant="1e-4" flow_ratio="0.15"'}
+SENSING_PUMP = (
+    '<pump type="load_sensing" displacement="1.2e-5" speed="157" band="10e5" line_volume="2e-3" '
+    'margin="20e5" maximum_pressure="250e5"/>'
+)
+#: friction without a jump
+SMOOTH = (
+    '<friction model="stribeck" coulomb="0" static="0" stribeck_velocity="0.01" smoothing_velocity="0.005" '
+    'viscous="600"/>'
+)
+PUMPED = PUMP.format("constant_pressure", 'line_volume="2e-3" leakage="1e-12" band="10e5"')
 
 
 def stewart_on(attributes: str, inside: str = "") -> str:
