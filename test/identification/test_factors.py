@@ -49,6 +49,7 @@ def test_times_in_other_units_are_told_with_the_factor(arm, factor, unit):
         assert f"is {factor:.3g} times the rate of" in fault.text
         assert f"times in {unit}" in fault.text
         assert fault.fatal
+        assert fault.column == "time"
 
 
 @pytest.mark.parametrize(("factor", "unit"), [(1e3, "ms"), (1e6, "us"), (1e9, "ns")])
@@ -70,6 +71,7 @@ def test_velocities_in_other_units_are_told_with_the_factor(arm, rates, unit):
         for joint, x in zip(arm.q_names, found, strict=True)
     ]
     assert all(f".velocity in {unit}" in fault.text and fault.fatal for fault in found)
+    assert [fault.column for fault in found] == [f"{joint}.velocity" for joint in arm.q_names]
 
 
 @pytest.mark.parametrize(("positions", "unit"), [(180 / pi, "degrees"), (0.5 / pi, "turns")])
@@ -116,13 +118,45 @@ def test_accelerations_in_other_units_are_told(arm):
     assert "shoulder.acceleration in deg/s2" in found[0].text
 
 
-def test_a_coarse_encoder_hides_no_factor_and_makes_none(arm):
+@pytest.mark.parametrize("home", [0.0, 0.6])
+def test_a_coarse_encoder_hides_no_factor_and_makes_none(arm, home):
     t = np.arange(0.0, 6.0, 0.001)
-    position = np.round(np.sin(1.3 * t), 2)
-    for factor in (1.0, 30 / pi):
-        columns = {"shoulder": position, "shoulder.velocity": factor * 1.3 * np.cos(1.3 * t)}
-        found = [x.text for x in Measurement.of(t, columns).faults(arm) if "times the rate" in x.text]
-        assert bool(found) == (factor != 1.0)
+    # swings about where it begins, or to one side of it
+    position = home + np.round(np.sin(1.3 * t + 2.5 * home) - np.sin(2.5 * home), 2)
+    for factor in (1.0, -1.0, 30 / pi, -30 / pi):
+        rates = factor * 1.3 * np.cos(1.3 * t + 2.5 * home)
+        data = Measurement.of(t, {"shoulder": position, "shoulder.velocity": rates})
+        found = [x for x in data.faults(arm) if "times the rate" in x.text or "sign" in x.text]
+        told = f"is {factor:.3g} times the rate of shoulder: shoulder.velocity in rpm"
+        if factor == -1.0:
+            told = "has the opposite sign of the rate of shoulder"
+        assert [x.text for x in found] == [f"shoulder.velocity {told}"] * (factor != 1.0)
+        assert all(x.fatal and x.column == "shoulder.velocity" for x in found)
+
+
+@pytest.mark.parametrize("factor", [1.0, 30 / pi])
+def test_velocities_with_an_offset_are_compared_as_rates(arm, factor):
+    t = np.arange(0.0, 60.0, 0.01)
+    data = {"shoulder": np.sin(5.0 * t), "shoulder.velocity": factor * (5.0 * np.cos(5.0 * t) + 0.05)}
+    found = [x.text for x in Measurement.of(t, data).faults(arm) if "times the rate" in x.text]
+    assert [text.split(" times")[0] for text in found] == [
+        f"shoulder.velocity is {x:.3g}" for x in (factor,) if x != 1.0
+    ]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2, -0.8])
+def test_velocities_that_jump_from_sample_to_sample_are_compared_as_integrals(arm, factor):
+    """Linear between few samples, at times that are not equidistant."""
+    rng = np.random.default_rng(3)
+    t = np.cumsum(rng.uniform(0.01, 0.03, 24))
+    rates = rng.normal(0.7, 5.0, 24)
+    position = [0.4]
+    for i in range(23):
+        position.append(position[-1] + np.trapezoid(rates[i : i + 2], t[i : i + 2]))
+    data = Measurement.of(t, {"shoulder": np.array(position), "shoulder.velocity": factor * rates})
+    found = [x.text for x in data.faults(arm) if "the rate of" in x.text]
+    told = f"shoulder.velocity is {factor:.3g} times the rate of shoulder: expected 1, give units or factors"
+    assert found == ([told] if factor != 1.0 else [])
 
 
 def test_right_units_are_not_told(arm):

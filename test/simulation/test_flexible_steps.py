@@ -6,6 +6,7 @@ from flexible_robots import bent_state, branched, cantilever
 
 import flexdyn_ros
 from flexdyn_ros.simulation import OK, Stepper
+from flexdyn_ros.simulation.steps.stiffness import allowed_errors, displacements
 
 #: a steel link of 0.5 m whose only mode, with the joints free, is above 1 kHz
 STIFF_LINK = """
@@ -104,6 +105,49 @@ def test_explicit_and_implicit_methods_agree_on_damped_links():
         got = flexdyn_ros.simulate(robot, 0.5, q0, v0, dt=2e-4, method=method)
         assert np.abs(got.q[-1] - exact.q[-1]).max() < bound, method
         assert got.dissipated[-1] == pytest.approx(exact.dissipated[-1], rel=2e-2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        cantilever('axial="1" bending_y="3" bending_z="2" torsion="1"', joint="fixed"),
+        cantilever('bending_y="2" bending_z="1" boundary="clamped-pinned"', joint="fixed", L=0.8),
+        branched(base="floating"),
+    ],
+)
+def test_modes_count_by_what_a_unit_of_them_does_to_the_tip(text):
+    robot = flexdyn_ros.load(text)
+    sizes = displacements(robot)
+    for c in robot.coordinates:
+        moved, link = 1.0, c.name.split("/")[0]
+        if c.kind not in ("base", "joint"):
+            q = robot.neutral()
+            q[c.q_index] = 1e-6
+            tip = robot.deflections(q, [1.0])[link]
+            moved = 1e6 * max(np.abs(tip.displacement).max(), np.abs(tip.rotation).max())
+        assert sizes[c.v_index] == pytest.approx(moved, rel=1e-6), c.name
+    # errors that are allowed by default are the same displacement of all, and of speeds no less
+    allowed = allowed_errors(robot, robot.neutral(), None).reshape(2, -1)
+    assert allowed[0] * sizes == pytest.approx(np.full(robot.nv, 1e-9))
+    assert (allowed[1] >= allowed[0]).all()
+    assert (allowed_errors(robot, robot.neutral(), 2e-5)[: robot.nv] == 2e-5).all()
+
+
+@pytest.mark.parametrize("basis", ["", 'basis="finite_element" elements="3"'])
+def test_modes_of_a_beam_that_is_clamped_at_both_ends_are_as_exact_as_asked(basis):
+    modes = f'bending_y="2" bending_z="1" boundary="clamped-clamped" {basis}'
+    robot = flexdyn_ros.load(cantilever(modes, joint="fixed"))
+    assert displacements(robot).tolist() == [1.0, 1.0, 1.0]
+    start, t = np.array([1e-5, 4e-6, -2e-5]), 0.05
+    run = flexdyn_ros.simulate(robot, t, start, dt=t, method="dop853", rtol=1e-9)
+    # without gravity and at small deflections the modes are oscillators
+    M, K = robot.mass_matrix(robot.neutral()), np.empty((3, 3))
+    for i, unit in enumerate(np.eye(3)):
+        K[:, i] = robot.inverse_dynamics(unit, np.zeros(3), np.zeros(3))
+    values, vectors = np.linalg.eig(np.linalg.solve(M, K))
+    expected = vectors @ (np.cos(np.sqrt(values) * t) * np.linalg.solve(vectors, start))
+    assert run.q[-1] == pytest.approx(expected, abs=1e-10)
+    assert np.ptp(run.energy.total) < 1e-8 * run.energy.total[0]
 
 
 def test_servos_stops_and_limits_act_on_the_joints_of_a_bending_arm(arm):

@@ -632,7 +632,10 @@ class TreeFunctions(EntryFunctions):
 
 def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
     """Limits that are drawn from; those that are infinite, or so far that nobody means them, are replaced."""
-    low = lower if abs(lower) <= _FARTHEST_LIMIT else min(-reach, upper - reach)
-    high = upper if abs(upper) <= _FARTHEST_LIMIT else max(reach, low + reach)
+    low_holds, high_holds = (abs(limit) <= _FARTHEST_LIMIT for limit in (lower, upper))
+    if not low_holds:
+        lower = min(-reach, upper - reach) if high_holds else -reach
+    if not high_holds:
+        upper = max(reach, lower + reach)
     # no -0: a range from 0 to -0 has a negative width for NumPy
-    return low + 0.0, high + 0.0
+    return lower + 0.0, upper + 0.0

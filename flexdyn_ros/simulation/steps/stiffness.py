@@ -14,6 +14,8 @@ from flexdyn_ros.robot.verbs import Robot
 #: most, a share of rtol (so that fast modes of small amplitude keep their energy as the rest does), and at
 #: least, above rounding
 ATOL, ATOL_OF_RTOL, LEAST_ATOL = 1e-9, 1e-3, 1e-13
+#: what a unit of a mode does to a tip that is held [m, rad]: at most rounding
+HELD = 1e-9
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
 #: ... and no softer than this natural frequency of the inertia it carries [rad/s], critically damped
@@ -129,12 +131,12 @@ def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None, rtol: float 
 
 def displacements(robot: Robot) -> np.ndarray:
     """Largest displacement or turn [m, rad] (nv,) that a unit of each coordinate makes: 1, but for the modes
-    of flexible links, which count by what they do to the tip."""
+    of flexible links, which count by what they do to the tip unless it is held."""
     sizes = np.ones(robot.nv)
     by_q = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
     for tip in robot.tips:
         reach = np.maximum(np.abs(tip.displacement), np.abs(tip.rotation)).max(axis=1)
-        sizes[[by_q[int(i)] for i in tip.q]] = np.where(reach > 0.0, reach, 1.0)
+        sizes[[by_q[int(i)] for i in tip.q]] = np.where(reach > HELD, reach, 1.0)
     return sizes
 
 

@@ -221,7 +221,7 @@ def _lines(series: Series, *, cursor: bool) -> tuple[dict[str, Any], ...]:
     """How uPlot is to draw the lines of a series over their times, and the cursor."""
     lines: list[dict[str, Any]] = [{"label": "t"}]
     for i, name in enumerate(series.names):
-        lines.append({"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 2, "spanGaps": False})
+        lines.append({"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 2})
     if cursor:
         lines.append({"label": "now", "stroke": CURSOR, "width": 1.5, "scale": "cursor"})
     return tuple(lines)

@@ -8,6 +8,7 @@ from platforms import random_platform
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, FlexdynWarning, StateError, UnsupportedError
+from flexdyn_ros.families.platform.model import beyond_limits, near_limits
 
 STILL = np.zeros(6)
 
@@ -153,6 +154,29 @@ def test_universal_joints_take_the_posture_that_their_limits_allow():
 def test_limits_may_lie_beyond_half_a_turn():
     robot = flexdyn_ros.load(universal_text((2.2, 4.1), (-1.2, 1.2)))
     assert robot.workspace_margins(robot.neutral()).mask == 0
+
+
+def test_angles_are_counted_by_the_turn_that_is_nearest_to_the_middle_of_their_limits():
+    limits = np.array(
+        [[[2.2, 4.1], [-7.5, -5.0]], [[-np.inf, 1.0], [1.1, 1.3]], [[-1.2, np.inf], [3.0, 3.0]]]
+    )
+    # where a limit is missing, angles are counted from zero
+    middle = np.array([[3.15, -6.25], [0.0, 1.2], [0.0, 3.0]])
+    angles = np.random.default_rng(4).uniform(-12.0, 12.0, (400, 3, 2))
+    turned = angles[..., None] + 2.0 * np.pi * np.arange(-4.0, 5.0)
+    away = turned - middle[..., None]
+    chosen = np.abs(away).argmin(axis=-1)[..., None]
+    expected = np.take_along_axis(turned, chosen, axis=-1)[..., 0]
+    assert near_limits(angles, limits) == pytest.approx(expected, abs=1e-12)
+    beyond = beyond_limits(angles, limits)
+    # outside by what leads to the nearer end of the limits, however many turns that takes
+    widths = np.ptp(limits, axis=-1)
+    shortest = np.abs(away).min(axis=-1) - 0.5 * widths
+    both = np.isfinite(widths)
+    assert both.sum() == 4
+    assert beyond[:, both] == pytest.approx(shortest[:, both], abs=1e-12)
+    assert beyond[:, 1, 0] == pytest.approx(expected[:, 1, 0] - 1.0, abs=1e-12)
+    assert beyond[:, 2, 0] == pytest.approx(-1.2 - expected[:, 2, 0], abs=1e-12)
 
 
 def test_a_home_pose_that_violates_both_postures_is_refused():

@@ -150,3 +150,32 @@ def test_random_takes_limits_of_zero_of_either_sign():
     <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
     <limit lower="0.0" upper="-0.0" effort="1" velocity="1"/></joint></robot>"""
     assert flexdyn_ros.load(text).random().tolist() == [0.0]
+
+
+FAR = float(np.nextafter(1000.0, 2000.0))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "first", "last"),
+    [
+        (-0.3, 1.1, -0.3, 1.1),
+        (-1000.0, -990.0, -1000.0, -990.0),
+        (990.0, 1000.0, 990.0, 1000.0),
+        # a limit that is too far is as if there were none: the other one still holds
+        (-FAR, -990.0, -990.0 - np.pi, -990.0),
+        (990.0, FAR, 990.0, 990.0 + np.pi),
+        (-FAR, 0.2, -np.pi, 0.2),
+        (-0.2, FAR, -0.2, np.pi),
+        (-FAR, FAR, -np.pi, np.pi),
+        (-3000.0, -2000.0, -np.pi, np.pi),
+        (2000.0, 3000.0, -np.pi, np.pi),
+    ],
+)
+def test_random_joints_are_within_limits_of_up_to_a_thousand(lower, upper, first, last):
+    text = f"""<robot name="r"><link name="a"/><link name="b"/>
+    <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
+    <limit lower="{lower!r}" upper="{upper!r}" effort="1" velocity="1"/></joint></robot>"""
+    robot, rng = flexdyn_ros.load(text), np.random.default_rng(1)
+    drawn = np.array([robot.random(rng)[0] for _ in range(300)])
+    assert first <= drawn.min() < first + 0.05 * (last - first)
+    assert last - 0.05 * (last - first) < drawn.max() <= last
