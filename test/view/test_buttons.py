@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 from pendulums import double_pendulum
-
-pytest.importorskip("viser")
-pytest.importorskip("msgspec")
-pytest.importorskip("websockets.sync.client")
-
-from view.test_visitors import until, update, visit
+from visits import until, update, visit
 
 import flexdyn_ros
 from flexdyn_ros.view import Viewer
