@@ -41,8 +41,10 @@ def arrays(result):
 def test_single_states_are_answered_without_the_general_way_and_like_it(asked):
     robot, calls = asked
     for verb, arguments in calls.items():
-        found = arrays(getattr(robot, verb)(*arguments))
+        # the first call makes what the next ones ask
+        getattr(robot, verb)(*arguments)
         assert not goes_the_general_way(robot, verb, arguments), verb
+        found = arrays(getattr(robot, verb)(*arguments))
         for one, two in zip(found, arrays(getattr(Robot, verb)(robot, *arguments)), strict=True):
             np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12, err_msg=verb)
 
