@@ -2,36 +2,39 @@
 
 import numpy as np
 import pytest
+from models import joint, link, robot_text
 from pendulums import double_pendulum, tumbler
 from robot.test_single_states import goes_the_general_way
 
-from flexdyn_ros import Robot
-from flexdyn_ros.errors import DimensionError
+from flexdyn_ros import Robot, load
+from flexdyn_ros.errors import DimensionError, SingularityError, StateError
 
 ROBOTS = {"two joints": double_pendulum, "a free body with an arm": tumbler}
 
 
 @pytest.fixture(params=ROBOTS)
 def asked(request):
-    """A robot and what its verbs are asked, by names of verbs."""
+    """A robot, and what its verbs are asked."""
     robot = ROBOTS[request.param]()
     rng = np.random.default_rng(3)
     q, v, a = robot.random(rng), *rng.normal(size=(2, robot.nv))
-    frame = robot.frame_names[-1]
-    return robot, {
-        "mass_matrix": (q,),
-        "bias_forces": (q, v),
-        "bias_terms": (q, v),
-        "energy": (q, v),
-        "momentum": (q, v),
-        "center_of_mass": (q,),
-        "actuation_matrix": (q,),
-        "frames": (q, frame),
-        "jacobian": (q, frame),
-        "frame_velocity": (q, v, frame),
-        "frame_acceleration": (q, v, a, frame),
-        "integrate": (q, v, 0.3),
-    }
+    frame, several = robot.frame_names[-1], robot.frame_names[-1:0:-1]
+    return robot, [
+        ("mass_matrix", (q,)),
+        ("bias_forces", (q, v)),
+        ("bias_terms", (q, v)),
+        ("energy", (q, v)),
+        ("momentum", (q, v)),
+        ("center_of_mass", (q,)),
+        ("actuation_matrix", (q,)),
+        ("frames", (q, frame)),
+        ("frames", (q, several)),
+        ("jacobian", (q, frame)),
+        ("jacobian", (q, several)),
+        ("frame_velocity", (q, v, frame)),
+        ("frame_acceleration", (q, v, a, frame)),
+        ("integrate", (q, v, 0.3)),
+    ]
 
 
 def arrays(result):
@@ -40,7 +43,7 @@ def arrays(result):
 
 def test_single_states_are_answered_without_the_general_way_and_like_it(asked):
     robot, calls = asked
-    for verb, arguments in calls.items():
+    for verb, arguments in calls:
         # the first call makes what the next ones ask
         getattr(robot, verb)(*arguments)
         assert not goes_the_general_way(robot, verb, arguments), verb
@@ -51,10 +54,26 @@ def test_single_states_are_answered_without_the_general_way_and_like_it(asked):
 
 def test_arrays_of_another_size_are_refused_whichever_they_are(asked):
     robot, calls = asked
-    for verb, arguments in calls.items():
+    for verb, arguments in calls:
         getattr(robot, verb)(*arguments)
         for i, given in enumerate(arguments):
             if isinstance(given, np.ndarray):
                 for wrong in (given[:-1], np.append(given, 0.5)):
                     with pytest.raises(DimensionError):
                         getattr(robot, verb)(*arguments[:i], wrong, *arguments[i + 1 :])
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_answers_that_are_no_numbers_are_not_given():
+    robot, q, still = double_pendulum(), np.array([0.3, 0.4]), np.zeros(2)
+    huge, tip = np.full(2, 1.5e308), double_pendulum().frame_names[-1]
+    light = load(
+        robot_text("light", link("base", 0), link("arm", 0), joint("turn", "continuous", "base", "arm"))
+    )
+    for _ in range(2):
+        with pytest.raises(StateError, match="velocity overflows"):
+            robot.frame_velocity(q, huge, tip)
+        with pytest.raises(StateError, match="acceleration overflows"):
+            robot.frame_acceleration(q, still, huge, tip)
+        with pytest.raises(SingularityError, match="mass"):
+            light.center_of_mass(np.zeros(1))
