@@ -70,7 +70,13 @@ def test_answers_that_are_no_numbers_are_not_given():
     light = load(
         robot_text("light", link("base", 0), link("arm", 0), joint("turn", "continuous", "base", "arm"))
     )
+    # at 45 degrees tangential and centripetal acceleration add, which are finite each
+    turned, fast, swung = np.array([0.25 * np.pi, 0.0]), np.array([1.2e154, 0.0]), np.array([1.5e308, 0.0])
+    assert np.isfinite(robot.frame_acceleration(turned, still, swung, tip)).all()
+    assert np.isfinite(robot.frame_acceleration(turned, fast, still, tip)).all()
     for _ in range(2):
+        with pytest.raises(StateError, match="acceleration overflows"):
+            robot.frame_acceleration(turned, fast, swung, tip)
         with pytest.raises(StateError, match="velocity overflows"):
             robot.frame_velocity(q, huge, tip)
         with pytest.raises(StateError, match="acceleration overflows"):
