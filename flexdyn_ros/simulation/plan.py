@@ -54,7 +54,8 @@ class Plan:
     is no whole number of them; stride of them make a sample. atol: None for the default. drive: prescribed
     motion that is not of constant speed; imposed: that of joints. cylinders: how those with hydraulics take
     what control gives, "force" or "valve"; "direct": it acts on the rods. mode: likewise, of the last answer
-    of a control that may name valves at any time. opens: whether control gives openings alone.
+    of a control that may name valves at any time. opens: whether control gives openings alone. clipped:
+    whether the last command asked cylinders for more than their limits.
     """
 
     robot: Robot
@@ -84,6 +85,7 @@ class Plan:
     saturate: bool
     record: tuple[str, ...]
     progress: bool | Callable[[float], object]
+    clipped: bool = False
 
     @property
     def samples(self) -> np.ndarray:
@@ -132,12 +134,14 @@ class Plan:
 
     def within_limits(self, command: np.ndarray) -> np.ndarray:
         """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
+        self.clipped = False
         if not self.saturate or self.mode in ("valve", "direct"):
             return command
         limits = self.robot.effort_limits.copy()
         if not isinstance(self.mode, str):
             for name, one in zip(self.robot.hydraulics.names, self.mode, strict=True):
                 limits[self.robot.effort_names.index(name)] *= np.inf if one == "valve" else 1.0
+        self.clipped = bool((np.abs(command) > limits).any())
         return np.clip(command, -limits, limits)
 
 

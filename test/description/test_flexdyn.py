@@ -149,6 +149,16 @@ def test_stations_are_fractions_or_words() -> None:
     assert {(body.xyz, body.rpy, body.inertia) for body in boom.bodies} == {((0, 0, 0), (0, 0, 0), 6 * (0,))}
 
 
+@pytest.mark.parametrize("field", ["axial", "bending_y", "bending_z", "torsion"])
+def test_a_field_has_at_most_thirty_modes(field: str) -> None:
+    text = PENDULUM.replace('bending_z="3"', f'{field}="{{}}"')
+    assert getattr(read(text.format(30)).flexible_links["boom"].modes, field) == 30
+    for count in (31, -1):
+        with pytest.raises(DescriptionError, match="an integer >= 0 and <= 30") as told:
+            read(text.format(count))
+        assert told.value.attribute == field
+
+
 def test_table_from_text_and_from_file(tmp_path: Path) -> None:
     rows = "0 2 100 110\n0.5 2 100 110\n0.5 1 50 55\n1 1 50 55"
     columns = "station mass_per_length EIy EIz"

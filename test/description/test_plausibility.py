@@ -18,6 +18,8 @@ GOOD = {
     "com": "0.2", "mass": "2", "i": "0.03", "rpy": "0 0 0", "z": "0.4", "x": "0.4", "lower": "-2",
     "upper": "2", "effort": "10",
 }  # fmt: skip
+GROUND = """<link name="w"><inertial><mass value="5"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>"""
 BEAM = """<robot name="f"><link name="w"/><link name="upper"/><link name="load"><inertial><mass value="0.8"/>
 <inertia ixx="0.001" iyy="0.001" izz="0.001"/></inertial></link>
 <joint name="j" type="revolute"><parent link="w"/><child link="upper"/><axis xyz="0 1 0"/>
@@ -100,6 +102,32 @@ def test_masses_in_grams_are_found_by_the_drive_that_bears_them():
     notes = flexdyn_ros.check(FORM.format(**(GOOD | {"mass": "2000"}))).notes
     assert any("at most 10 N m, what hangs on it weighs up to 3.92e+03 N m: masses in g" in x for x in notes)
     assert not any("masses in g" in x for x in flexdyn_ros.check(FORM.format(**GOOD)).notes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "com", "mass", "effort", "weight"),
+    [
+        # 100 times the effort is what a gear may hide: 9.81 m/s2 on a lever of 0.5 m, or on the mass alone
+        ("revolute", "0.5", "21", "1", "1 N m, what hangs on it weighs up to 103 N m"),
+        ("revolute", "0.5", "20", "1", None),
+        ("revolute", "0.5", "12", "0.5", "0.5 N m, what hangs on it weighs up to 58.8 N m"),
+        ("revolute", "0.5", "9", "0.5", None),
+        ("prismatic", "0.5", "11", "1", "1 N, what hangs on it weighs up to 108 N"),
+        ("prismatic", "0.5", "10", "1", None),
+        ("revolute", "0.5", "21", "0", None),
+        ("continuous", "0.5", "21", "1", None),
+    ],
+)
+def test_drives_that_bear_a_hundredth_of_what_hangs_on_them_are_asked_about(kind, com, mass, effort, weight):
+    change = {"com": com, "mass": mass, "effort": effort}
+    text = FORM.format(**(GOOD | change)).replace('"revolute"', f'"{kind}"')
+    found = [x for x in flexdyn_ros.check(text).notes if "its drive has at most" in x]
+    assert not found if weight is None else weight in found[0]
+    for extra in ("<gravity>0 0 0</gravity>", '<base type="floating"/>'):
+        still = text.replace("</robot>", f"<flexdyn>{extra}</flexdyn></robot>").replace(
+            '<link name="w"/>', GROUND
+        )
+        assert not any("its drive has" in x for x in flexdyn_ros.check(still).notes)
 
 
 @pytest.mark.parametrize(

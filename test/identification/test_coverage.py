@@ -59,24 +59,61 @@ def quiet(*arguments, **options):
         return simulate(*arguments, **options)
 
 
-def noisy_fits(start, truth, duration, noise, fits):
-    """Whether each interval of linear fits with other noise each holds what is true."""
+def noisy_fits(start, truth, duration, noise, fits, *, outliers=0.0, **options):
+    """Whether each interval of linear fits with other noise each holds what is true; a share of the samples
+    has ten times the noise."""
     t, q, v, a = sums_of_sines(start, duration, seed=3)
     tau = truth.inverse_dynamics(q, v, a)
     size = noise * np.abs(tau).max(axis=0)
     hits = []
     for seed in range(fits):
-        more = size * np.random.default_rng(seed).standard_normal(tau.shape)
+        rng = np.random.default_rng(seed)
+        more = size * rng.standard_normal(tau.shape)
+        more[rng.random(tau.shape) < outliers] *= 10.0
         data = Measurement.of_motion(start, t, q, v, a, tau + more)
-        hits.append(held(partial(fit_linear, start, data), truth))
+        hits.append(held(partial(fit_linear, start, data, **options), truth))
     return np.array(hits)
 
 
-def test_intervals_of_a_rigid_arm_with_two_joints_cover():
+@pytest.fixture
+def rubbing():
+    """An arm with two joints, and one with friction and other bodies."""
     start = load("two_link")
     friction = {f"{joint}/{part}": 0.5 for joint in ("shoulder", "elbow") for part in ("damping", "friction")}
-    truth = other_numbers(start).with_parameters(friction)
-    check(noisy_fits(start, truth, 3.0, 0.01, 190))
+    return start, other_numbers(start).with_parameters(friction)
+
+
+def test_intervals_of_a_rigid_arm_with_two_joints_cover(rubbing):
+    check(noisy_fits(*rubbing, 3.0, 0.01, 190))
+
+
+def test_intervals_cover_where_outliers_count_less(rubbing):
+    """They are as wide as outliers make them, though these count less: twice as wide as without any."""
+    check(noisy_fits(*rubbing, 3.0, 0.003, 190, outliers=0.35, robust=True))
+
+
+def test_outliers_that_count_less_leave_numbers_better_known(rubbing):
+    start, truth = rubbing
+    t, q, v, a = sums_of_sines(start, 3.0, seed=3)
+    tau = truth.inverse_dynamics(q, v, a)
+    rng, more = np.random.default_rng(5), []
+    for size in np.abs(tau).max(axis=0):
+        noise = 0.003 * size * rng.standard_normal(t.size)
+        more.append(np.where(rng.random(t.size) < 0.1, 10.0, 1.0) * noise)
+    tables = {}
+    for robust in (False, True):
+        for share in (0.0, 1.0):
+            data = Measurement.of_motion(start, t, q, v, a, tau + share * np.transpose(more))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", errors.FlexdynWarning)
+                tables[robust, share] = fit_linear(start, data, robust=robust).table.standard_deviation
+            # without noise numbers are known to rounding, no better
+            assert (tables[robust, share] > 0.0).all()
+            assert (tables[robust, share] < (0.1 if share else 1e-6)).all()
+    # 3.3 times the deviation with a tenth of ten times the noise (sqrt(0.9 + 0.1 * 100)), and 1.2 times in
+    # Huber's way (sqrt(E psi^2) / E psi')
+    ratio = tables[False, 1.0] / tables[True, 1.0]
+    assert ratio.to_numpy() == pytest.approx(3.3 / 1.2, rel=0.2)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.errors import DescriptionError, UnknownNameError
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError
 
 STRIP = """<robot name="strip"><link name="base"/>
 <link name="boom"><inertial><origin xyz="0.5 0 0"/><mass value="%(mass)s"/>
@@ -63,3 +63,21 @@ def test_a_duration_that_misses_whole_steps_by_rounding_has_no_extra_row():
         assert run.t[-1] == duration
     short = flexdyn_ros.simulate(robot, 0.0005, dt=1e-3)
     assert short.t.tolist() == [0.0, 0.0005]
+
+
+def test_numbers_that_are_not_finite_are_told_as_they_were_given_beside_accelerations():
+    """Efforts and accelerations are written over by the answer."""
+    robot, z = flexdyn_ros.load("two_link"), np.zeros(2)
+    one, two, three = np.array([0.5, np.nan]), np.array([np.inf, 0.5]), np.array([z, z, [0.0, -np.inf]])
+    for q, v, tau, given, message in (
+        (z, z, one, {"shoulder": 0.5}, r"tau\[1\] is nan"),
+        (z, z, two, {"elbow": 0.5}, r"tau\[0\] is inf"),
+        (z, three, z, {"elbow": 0.5}, r"v\[1\] of sample 2 is -inf"),
+        (z, z, three, {"shoulder": 0.5}, r"tau\[1\] of sample 2 is -inf"),
+        (three, z, z, {"shoulder": 0.5}, r"q\[1\] of sample 2 is -inf"),
+        (z, z, z, {"elbow": np.nan}, r"\[1\] is nan"),
+    ):
+        before = tau.copy()
+        with pytest.raises(StateError, match=message):
+            robot.forward_dynamics(q, v, tau, prescribed=given)
+        assert np.array_equal(tau, before, equal_nan=True)

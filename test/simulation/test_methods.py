@@ -160,6 +160,20 @@ def test_auto_is_rk4_unless_the_joints_are_too_fast_for_it():
     assert stepper.advance(10) == OK
 
 
+@pytest.mark.filterwarnings("ignore::flexdyn_ros.errors.FlexdynWarning")
+def test_auto_without_compiled_steps_is_dop853_unless_dt_asks_a_rigid_robot_for_fixed_steps():
+    rigid, bending = double_pendulum(), flexdyn_ros.load("flexible_two_link")
+    for robot, dt, method in (
+        (rigid, None, "dop853"), (rigid, 1e-3, "rk4"), (bending, None, "dop853"), (bending, 1e-3, "dop853"),
+    ):  # fmt: skip
+        start = np.linspace(0.3, 0.8, robot.nq) * [c.kind == "joint" for c in robot.coordinates]
+        run = flexdyn_ros.simulate(Verbs(robot), 0.004, start, dt=dt)
+        assert (run.method, run.is_fixed) == (method, method == "rk4")
+        assert run.t == pytest.approx([0.0, 1e-3, 2e-3, 3e-3, 4e-3])
+        compiled = flexdyn_ros.simulate(robot, 0.004, start, method="dop853")
+        assert np.abs(run.q - compiled.q).max() < 1e-8
+
+
 @pytest.mark.parametrize("method", ["dop853", "bdf"])
 def test_a_law_without_sampling_is_recorded_as_it_acts_at_the_samples(method):
     robot = double_pendulum()

@@ -319,3 +319,24 @@ def test_valves_of_no_cylinders_and_other_mistakes_are_named(robot):
         simulate(robot, 0.1, control=ValveOpenings(REST), method="bdf")
     with pytest.raises(UnsupportedError, match="no cylinders"):
         simulate(dry, 0.1, record="hydraulics")
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["with error control", "by fixed steps"])
+@pytest.mark.parametrize("constant", [True, False], ids=["constant", "by a law"])
+def test_forces_of_cylinders_beyond_the_limits_are_clipped_and_recorded(robot, options, constant):
+    limits = robot.effort_limits
+    # two legs beyond their limits, one to either side
+    force = limits * [0.1, 1.3, 0.2, -1.2, 0.15, 0.05]
+    held = limits * [0.1, 1.0, 0.2, -1.0, 0.15, 0.05]
+
+    def run(control, **more):
+        law = control if constant else lambda t, q, v: control if t < 0.0035 else 0.1 * control
+        return simulate(robot, 0.008, control=law, sample=1e-3, **options, **more)
+
+    clipped, within, free = run(force, saturate=True), run(held, saturate=True), run(force)
+    assert clipped.saturated.tolist() == [False] + [constant or i < 4 for i in range(8)]
+    assert not within.saturated.any()
+    assert not free.saturated.any()
+    if constant:
+        np.testing.assert_array_equal(clipped.q, within.q)
+    assert np.abs(free.q - clipped.q).max() > 1e-7

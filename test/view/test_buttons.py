@@ -56,6 +56,39 @@ def test_buttons_of_the_time_line_go_back_and_on_by_a_sample(viewer):
             assert not playback.playing
 
 
+def test_controls_of_looks_change_the_picture_of_a_robot_that_stands_still(monkeypatch):
+    robot = flexdyn_ros.load("flexible_two_link")
+    made = Viewer(robot, port=8460)
+    try:
+        q = robot.neutral()
+        is_joint = np.array([c.kind == "joint" for c in robot.coordinates])
+        straight, q[is_joint] = q.copy(), (0.4, -0.7)
+        straight[is_joint], q[~is_joint] = q[is_joint], 0.1
+        made.pose(q)
+        look, scene = made.panels.look, made.server.scene
+        ghosts = {name: scene.get_handle_by_name(f"/ghost/{name}") for name in ("link_1", "link_2")}
+        for visible in (True, False, True):
+            look.ghost.value = visible
+            until(lambda visible=visible: all(x.visible == visible for x in ghosts.values()), 5.0)
+        for name, node in ghosts.items():
+            pose = robot.frames(straight, name)
+            along, *beside = ((node.vertices - pose[:3, 3]) @ pose[:3, :3]).T
+            length = np.ptp(along)
+            assert np.abs(beside).max() < 0.1 * length
+        drawn, draw = [], made.picture.draw
+        monkeypatch.setattr(made.picture, "draw", lambda: (drawn.append(look.factor()), draw()))
+        for control, value in (
+            (look.magnification, 7.0),
+            *((box, True) for box in look.overlays.values()),
+            (look.colouring, "strain"),
+        ):
+            drawn.clear()
+            control.value = value
+            until(lambda: drawn and drawn[-1] == 7.0, 5.0)
+    finally:
+        made.close()
+
+
 def test_knobs_ask_a_joint_for_no_more_than_its_limits_or_a_turn_to_either_side():
     kinds = {
         "turns": ("continuous", ""),

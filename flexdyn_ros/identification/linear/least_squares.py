@@ -131,9 +131,10 @@ class Estimate:
     counts, sizes : (k,) arrays
         Rows of the blocks, and the root mean square of their y.
     half : (nb, nb) array
-        half half^T is the covariance of beta under white noise.
-    spread : (nb, nb) array or None
-        Weights of samples make the covariance half half^T spread half half^T.
+        half half^T is the covariance of beta under white noise whose samples have no weights.
+    slopes, influences : tuples of k arrays (., nb + 1), or None
+        With weights of samples: triangular factors of the rows times sqrt(psi'(r)), and times psi(r), of
+        residuals r in deviations; W^T psi(r), summed over the blocks, is 0 at beta.
     """
 
     beta: np.ndarray
@@ -143,13 +144,18 @@ class Estimate:
     counts: np.ndarray
     sizes: np.ndarray
     half: np.ndarray
-    spread: np.ndarray | None = None
+    slopes: tuple[np.ndarray, ...] | None = None
+    influences: tuple[np.ndarray, ...] | None = None
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the base parameters (nb, nb); with weights of samples that of Huber's estimate."""
-        inverse = self.half @ self.half.T
-        return inverse if self.spread is None else inverse @ self.spread @ inverse
+        """Of the base parameters (nb, nb); with weights of samples that of an M-estimate (Huber 1981, chapter
+        7)."""
+        if self.slopes is None or self.influences is None:
+            return self.half @ self.half.T
+        half = _half(self.slopes, self.sigma)
+        spread = _stacked(self.influences, self.sigma)[:, :-1] @ half @ half.T
+        return np.asarray(spread.T @ spread)
 
     def left(self, beta: np.ndarray) -> np.ndarray:
         """Root mean squares (k,) of what base parameters leave of the blocks."""
@@ -210,14 +216,18 @@ def estimate(rows: Rows, base: BaseParameters, robust: bool, known: Known) -> Es
             factors = [_factor(W, y, w) for (W, y), w in zip(blocks, weights, strict=True)]
         if settled:
             break
-    spread = None
+    slopes = influences = None
     if robust:
-        pairs = [(W, np.ones(len(W)) if w is None else w) for (W, _), w in zip(blocks, weights, strict=True)]
-        scaled = [W * (w / s)[:, None] for (W, w), s in zip(pairs, sigma, strict=True)]
-        spread = np.asarray(sum(W.T @ W for W in scaled))
+        # a residual is no better known than rounding lets it be
+        size = [np.hypot(r, ROUNDING * largest) / s for r, s in zip(residuals, sigma, strict=True)]
+        size[efforts:] = [np.ones(len(y)) for _, y in blocks[efforts:]]
+        every = list(zip(blocks, size, strict=True))
+        slopes = tuple(_factor(W, y, 1.0 * (x <= HUBER)) for (W, y), x in every)
+        influences = tuple(_factor(W, y, np.minimum(x, HUBER) ** 2) for (W, y), x in every)
     sizes = np.array([np.sqrt(np.mean(y**2)) if y.size else 0.0 for _, y in blocks])
     counts = np.array([len(y) for _, y in blocks])
-    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, _half(factors, sigma), spread)
+    half = _half(factors, sigma)
+    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, half, slopes, influences)
 
 
 def _factor(W: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

@@ -375,9 +375,8 @@ class EntryFunctions(FamilyFunctions):
         # accelerations of coordinates that are not given are no input: whatever they hold must not count
         a = np.where(given, numbers(a, "a", nv), 0.0)
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, nv), tau=(tau, nv), a=(a, nv))
-        data = {name: rows.take(name) for name in ("q", "v", "tau", "a")}
-        as_given = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
-        data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
+        as_given = {name: rows.take(name) for name in ("q", "v", "tau", "a")}
+        data = as_given | {name: as_given[name].copy() for name in ("tau", "a")}
         data["tau"][:, given] = 0.0
         head = seeing.heads.partial(tuple(wrenches or ()))
         marks = given.astype(np.int64)

@@ -449,7 +449,9 @@ def run_controlled(plan: Plan) -> Trajectory:
                 run.record.tau[run.record.count - 1] = run.stepper.effort
             wanted = times[samples[(samples > first) & (samples <= end)]]
             if plan.mode not in ("valve", "direct"):
+                begin = run.record.count
                 event = run.go_with_forces(float(times[end]), wanted, tau)
+                run.record.account[begin : run.record.count, 2] = plan.clipped
             else:
                 event = run.go(float(times[end]), wanted)
             if event is not None:

@@ -189,7 +189,7 @@ def _step_by_step(
         before = stepper.snapshot() if plan.watches else ()
         if stepper.step(h, t) != OK:
             raise _failure(plan, stepper, record, t)
-        record.clipped |= stepper.any_saturated
+        record.clipped |= stepper.any_saturated or plan.clipped
         if i % stride == 0:
             record.tau[record.count - 1] = stepper.effort
         if plan.watches:

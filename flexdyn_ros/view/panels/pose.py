@@ -90,8 +90,7 @@ class PoseTab:
     def _set(self, q: np.ndarray) -> None:
         """Put the sliders at q (nq,), where they are elsewhere."""
         for index, value in enumerate(self._viewer.reach.values(q).tolist()):
-            if put(self.sliders[index], value):
-                self._taken[index] = self.sliders[index].value
+            put(self.sliders[index], value)
 
     def _sag(self) -> None:
         """The shape that gravity gives the robot while its joints are held."""

@@ -234,13 +234,11 @@ def marks(low: float, high: float) -> tuple[float, float, float]:
     return round(first * step, -power), round(last * step, -power), step
 
 
-def put(slider: Any, value: float) -> bool:
-    """Put a slider at the mark next to a value, if it is not there; whether it was elsewhere."""
+def put(slider: Any, value: float) -> None:
+    """Put a slider at the mark next to a value, if it is not there."""
     near = mark(value, slider.min, slider.max, slider.step)
-    if abs(slider.value - near) <= 0.5 * slider.step:
-        return False
-    slider.value = near
-    return True
+    if not abs(slider.value - near) <= 0.5 * slider.step:
+        slider.value = near
 
 
 def mark(value: float, low: float, high: float, step: float) -> float:
