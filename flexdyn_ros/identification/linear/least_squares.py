@@ -115,6 +115,31 @@ HUBER = 1.345
 
 
 @dataclass(frozen=True, eq=False)
+class Huber:
+    """What tells the covariance of an estimate in which residuals r beyond HUBER deviations s count less:
+    with psi(r / s) in place of r / s it is A^-1 B A^-1, A the sum of mean(psi') W^T W / s^2 of all blocks and
+    B that of mean(psi^2) W^T W / s^2 (Huber 1981).
+
+    Attributes
+    ----------
+    factors : tuple of k arrays (., nb + 1)
+        Triangular factors of the rows [W y] of the blocks, without weights.
+    slopes, squares : (k,) arrays
+        Means of psi' and of psi^2; 1 for what is known.
+    """
+
+    factors: tuple[np.ndarray, ...]
+    slopes: np.ndarray
+    squares: np.ndarray
+
+    def covariance(self, sigma: np.ndarray) -> np.ndarray:
+        half = _half(self.factors, sigma / np.sqrt(self.slopes))
+        parts = zip(self.factors, np.sqrt(self.squares) / sigma, strict=True)
+        root = np.vstack([share * R[:, :-1] for R, share in parts]) @ half @ half.T
+        return np.asarray(root.T @ root)
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """Least squares of base parameters, one block of rows for each effort, then one for what is known.
 
@@ -132,8 +157,8 @@ class Estimate:
         Rows of the blocks, and the root mean square of their y.
     half : (nb, nb) array
         half half^T is the covariance of beta under white noise.
-    spread : (nb, nb) array or None
-        Weights of samples make the covariance half half^T spread half half^T.
+    huber : Huber or None
+        What weights of samples make of the covariance.
     """
 
     beta: np.ndarray
@@ -143,13 +168,12 @@ class Estimate:
     counts: np.ndarray
     sizes: np.ndarray
     half: np.ndarray
-    spread: np.ndarray | None = None
+    huber: Huber | None = None
 
     @property
     def covariance(self) -> np.ndarray:
         """Of the base parameters (nb, nb); with weights of samples that of Huber's estimate."""
-        inverse = self.half @ self.half.T
-        return inverse if self.spread is None else inverse @ self.spread @ inverse
+        return self.half @ self.half.T if self.huber is None else self.huber.covariance(self.sigma)
 
     def left(self, beta: np.ndarray) -> np.ndarray:
         """Root mean squares (k,) of what base parameters leave of the blocks."""
@@ -194,7 +218,7 @@ def estimate(rows: Rows, base: BaseParameters, robust: bool, known: Known) -> Es
     if count <= base.rank:
         raise StateError(f"too short: {count} efforts were measured, expected more than {base.rank}")
     weights: list[np.ndarray | None] = [None] * len(blocks)
-    factors = [_factor(W, y, None) for W, y in blocks]
+    plain = factors = [_factor(W, y, None) for W, y in blocks]
     sigma = np.ones(len(blocks))
     for _ in range(MOST_ROUNDS):
         beta = _solved(factors, sigma)
@@ -210,14 +234,18 @@ def estimate(rows: Rows, base: BaseParameters, robust: bool, known: Known) -> Es
             factors = [_factor(W, y, w) for (W, y), w in zip(blocks, weights, strict=True)]
         if settled:
             break
-    spread = None
+    huber = None
     if robust:
-        pairs = [(W, np.ones(len(W)) if w is None else w) for (W, _), w in zip(blocks, weights, strict=True)]
-        scaled = [W * (w / s)[:, None] for (W, w), s in zip(pairs, sigma, strict=True)]
-        spread = np.asarray(sum(W.T @ W for W in scaled))
+        slopes, powers = np.ones(len(blocks)), np.ones(len(blocks))
+        for j in range(efforts):
+            size = np.abs(residuals[j]) / sigma[j]
+            if size.size:
+                slopes[j] = np.mean(size <= HUBER)
+                powers[j] = np.mean(np.minimum(size, HUBER) ** 2)
+        huber = Huber(tuple(plain), slopes, powers)
     sizes = np.array([np.sqrt(np.mean(y**2)) if y.size else 0.0 for _, y in blocks])
     counts = np.array([len(y) for _, y in blocks])
-    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, _half(factors, sigma), spread)
+    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, _half(factors, sigma), huber)
 
 
 def _factor(W: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
