@@ -129,12 +129,14 @@ def test_what_is_too_large_is_refused_within_two_seconds(name: str) -> None:
 def test_450_000_links_in_a_file_are_refused_quickly_and_take_little_memory(tmp_path: Path) -> None:
     file = tmp_path / "large.urdf"
     file.write_text(hostile.LARGE["450,000 links without joints"]())
+    # ru_maxrss would begin with the peak of the process that starts this one
     code = (
-        "import resource, sys, time; from flexdyn_ros.description import read\n"
-        "before, begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()\n"
+        "import sys, time; from flexdyn_ros.description import read\n"
+        "peak = lambda: int(next(x for x in open('/proc/self/status') if 'VmHWM' in x).split()[1])\n"
+        "before, begin = peak(), time.process_time()\n"
         "try: read(sys.argv[1])\n"
         "except Exception as error: print(str(error)[:300])\n"
-        "print(time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        "print(time.process_time() - begin, peak() - before)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True, timeout=120
@@ -166,6 +168,23 @@ def test_limits_of_text_are_those_that_are_documented() -> None:
     assert "at most 10000000 bytes" in refusal(text.format(" " * (size - len(text) + 3))).expected
     commented = "<!--" + '<link name="a"/>' * 30_000 + "-->"
     assert read(text.format(commented)).links
+    # beside comments as many links count; and those with a line break in their tag do
+    assert read(hostile.links(20_000).replace("</robot>", f"{commented}</robot>")).links
+    broken = hostile.links(20_001).replace("<link name", "<link\nname")
+    assert "at most 20000 links" in refusal(broken).expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind", "more"),
+    [("<x/>" * 999_997, "tags", "<x/>"), ('<x y="" z=""/>' * 499_999, "attributes", '<x y=""/>')],
+    ids=["tags", "attributes"],
+)
+def test_a_million_tags_or_attributes_are_read_and_one_more_is_refused(parts, kind, more) -> None:
+    text = f'<robot name="r"><link name="a"/>{parts}</robot>'
+    assert read(text).links
+    error = refusal(text.replace("</robot>", f"{more}</robot>"))
+    assert f"1000001 {kind}" in str(error)
+    assert f"at most 1000000 {kind}" in error.expected
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,34 @@ def test_a_platform_sees_turn_and_shift_times_ten_and_its_twist():
     np.testing.assert_allclose(task.observe(q, v, v), np.hstack((10.0 * away, v)), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_slew_is_lost_beyond_the_limit_of_any_joint(sign):
+    task = TASKS["Slew"]()
+    robot = task.robot
+    still = np.zeros((2, robot.nv))
+    for share, lost in ((0.99, False), (1.01, True)):
+        q = np.tile(robot.neutral(), (2, 1))
+        for row, name in zip(q, ("shoulder", "elbow"), strict=True):
+            (joint,) = (c for c in robot.coordinates if c.name == name)
+            row[joint.q_index] = share * (joint.upper if sign > 0.0 else joint.lower)
+        np.testing.assert_array_equal(task.lost(q, still, still), [lost, lost])
+    broken = np.vstack([still[:1] + np.nan, still[:1]])
+    np.testing.assert_array_equal(task.lost(0.0 * q, broken, still), [True, False])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_platform_is_lost_beyond_its_turn_or_shift_in_any_direction(sign):
+    """0.4 rad about each axis or 0.3 m along it; speeds that are no numbers are lost too."""
+    task = TASKS["PlatformBalance"]()
+    most = sign * np.diag([0.4, 0.4, 0.4, 0.3, 0.3, 0.3])
+    home, still = np.tile(task.robot.neutral(), (6, 1)), np.zeros((6, 6))
+    for share, lost in ((0.99, False), (1.01, True)):
+        away = task.robot.integrate(home, share * most, 1.0)
+        np.testing.assert_array_equal(task.lost(away, still, still), np.full(6, lost))
+    broken = np.where(np.eye(6) > 0.0, np.inf, 0.0)[[0, 5]]
+    np.testing.assert_array_equal(task.lost(home[:3], np.vstack([broken, still[:1]]), still), [1, 1, 0])
+
+
 @pytest.mark.parametrize(
     ("name", "most"),
     [("Slew", {"shoulder": 4.0, "elbow": 1.5}), ("SoftReach", 20.0), ("PlatformBalance", 4e3)],

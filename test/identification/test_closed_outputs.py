@@ -8,7 +8,8 @@ from machines import four_bar_urdf, joint, rod
 import flexdyn_ros
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification import Measurement, fit_output, predicted_outputs
-from flexdyn_ros.identification.output.experiments import independent
+from flexdyn_ros.identification.output.channels import channels_of
+from flexdyn_ros.identification.output.experiments import Experiment, independent
 
 HELD, NOISE = 5e-3, 1e-4
 ACTIVE = '<actuation active="crank_joint"/>'
@@ -87,6 +88,24 @@ def test_starts_are_those_of_coordinates_that_move_by_themselves():
     delta = flexdyn_ros.load("delta")
     keys = tuple((kind, i) for kind in "qv" for i in range(3))
     assert independent(delta, delta.neutral(), keys, {0: 0, 1: 1, 2: 2}) == keys
+
+
+@pytest.mark.parametrize("away", [(0.25, 0.8), (-0.15, -0.6)])
+def test_a_simulation_begins_where_its_start_says_with_its_loops_closed(away):
+    """What moves by itself is as it is told, however far that is from what was measured; others follow."""
+    robot = four_bar()
+    positions = ["crank_joint", "coupler_joint", "rocker_joint"]
+    columns = [*positions, *(f"{name}.velocity" for name in positions)]
+    data = recorded(robot, columns, seconds=0.1)
+    channels = channels_of(robot, columns, None)
+    experiment = Experiment.of(robot, data, channels, None, "auto", "rest", "efforts")
+    start = experiment.start() + away
+    first = experiment.predict(robot, start, {})[0]
+    q, v = (np.array([x[positions.index(name)] for name in robot.q_names]) for x in (first[:3], first[3:]))
+    for (kind, place), value in zip(experiment.known, start, strict=True):
+        assert {"q": q, "v": v}[kind][place] == pytest.approx(value, abs=1e-9)
+    assert robot.loop_residual(q) == pytest.approx(0.0, abs=1e-9)
+    assert robot.loop_jacobian(q) @ v == pytest.approx(0.0, abs=1e-9)
 
 
 def two_cranks(length):

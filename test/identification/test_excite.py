@@ -130,6 +130,19 @@ def test_links_that_bend_stay_within_the_deflection():
     assert np.abs(motion.q[:, modal]).max() > 0.0
 
 
+def test_springs_of_links_that_bend_hold_what_the_motion_asks_of_them():
+    """Little is left of the modal forces that the links would have were they straight."""
+    robot = load("flexible_two_link")
+    motion = excite(robot, 6.0, {"velocity": 2.0, "acceleration": 5.0}, evaluations=1)
+    modal = [c.v_index for c in robot.coordinates if c.kind != "joint"]
+    straight = motion.q.copy()
+    straight[:, modal] = 0.0
+    a = np.gradient(motion.v, motion.t, axis=0)
+    straightened = robot.inverse_dynamics(straight, motion.v, a)
+    force, left = (np.abs(tau[:, modal]).max(axis=0) for tau in (straightened, motion.tau))
+    assert (left < 0.1 * force + 1e-5 * force.max()).all()
+
+
 def test_a_fit_takes_it(robot, motion, tmp_path):
     pytest.importorskip("pandas")
     motion.to_csv(tmp_path / "motion.csv")

@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.numerics.stepping import memory as of
 from flexdyn_ros.numerics.stepping.memory import StepMemory, step_sizes
 from flexdyn_ros.simulation import DIVERGED, NOT_FINITE, OK, Stepper
 
@@ -249,21 +248,6 @@ def test_times_that_float64_cannot_tell_apart_are_refused():
     # seconds since 1970 are fine
     run = flexdyn_ros.simulate(robot, 0.01, t0=1.79e9)
     assert len(run) == 11
-
-
-@pytest.mark.parametrize("counts", [(3, 3, 3, 0), (9, 7, 2, 1)])
-def test_windows_of_the_memory_of_steps_have_the_order_and_sizes_that_are_told(counts):
-    nq, nv, nu, free = counts
-    sizes = of.step_sizes(nq, nv, nu)
-    floats = np.arange(float(sum(sizes.values())))
-    ints, loads = np.zeros(of.step_ints(nv, nu, free), dtype=np.int64), np.zeros(1)
-    header = np.zeros(of.STEP_HEADER, dtype=np.int64)
-    header[[of.S_NQ, of.S_NV, of.S_NU, of.S_FREE]] = counts
-    header[[of.S_FLOATS, of.S_INTS, of.S_LOADS]] = [x.ctypes.data for x in (floats, ints, loads)]
-    memory, place = of.open_steps(header.ctypes.data), 0
-    for name, size in sizes.items():
-        np.testing.assert_array_equal(getattr(memory, name), np.arange(place, place + size), err_msg=name)
-        place += size
 
 
 def test_balls_behind_other_joints_turn_by_their_own_speeds():

@@ -115,6 +115,31 @@ HUBER = 1.345
 
 
 @dataclass(frozen=True, eq=False)
+class Huber:
+    """What tells the covariance of an estimate in which residuals r beyond HUBER deviations s count less:
+    with psi(r / s) in place of r / s it is A^-1 B A^-1, A the sum of mean(psi') W^T W / s^2 of all blocks and
+    B that of mean(psi^2) W^T W / s^2 (Huber 1981).
+
+    Attributes
+    ----------
+    factors : tuple of k arrays (., nb + 1)
+        Triangular factors of the rows [W y] of the blocks, without weights.
+    slopes, squares : (k,) arrays
+        Means of psi' and of psi^2; 1 for what is known.
+    """
+
+    factors: tuple[np.ndarray, ...]
+    slopes: np.ndarray
+    squares: np.ndarray
+
+    def covariance(self, sigma: np.ndarray) -> np.ndarray:
+        half = _half(self.factors, sigma / np.sqrt(self.slopes))
+        parts = zip(self.factors, np.sqrt(self.squares) / sigma, strict=True)
+        root = np.vstack([share * R[:, :-1] for R, share in parts]) @ half @ half.T
+        return np.asarray(root.T @ root)
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """Least squares of base parameters, one block of rows for each effort, then one for what is known.
 
@@ -131,10 +156,9 @@ class Estimate:
     counts, sizes : (k,) arrays
         Rows of the blocks, and the root mean square of their y.
     half : (nb, nb) array
-        half half^T is the covariance of beta under white noise whose samples have no weights.
-    slopes, influences : tuples of k arrays (., nb + 1), or None
-        With weights of samples: triangular factors of the rows times sqrt(psi'(r)), and times psi(r), of
-        residuals r in deviations; W^T psi(r), summed over the blocks, is 0 at beta.
+        half half^T is the covariance of beta under white noise.
+    huber : Huber or None
+        What weights of samples make of the covariance.
     """
 
     beta: np.ndarray
@@ -144,18 +168,12 @@ class Estimate:
     counts: np.ndarray
     sizes: np.ndarray
     half: np.ndarray
-    slopes: tuple[np.ndarray, ...] | None = None
-    influences: tuple[np.ndarray, ...] | None = None
+    huber: Huber | None = None
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the base parameters (nb, nb); with weights of samples that of an M-estimate (Huber 1981, chapter
-        7)."""
-        if self.slopes is None or self.influences is None:
-            return self.half @ self.half.T
-        half = _half(self.slopes, self.sigma)
-        spread = _stacked(self.influences, self.sigma)[:, :-1] @ half @ half.T
-        return np.asarray(spread.T @ spread)
+        """Of the base parameters (nb, nb); with weights of samples that of Huber's estimate."""
+        return self.half @ self.half.T if self.huber is None else self.huber.covariance(self.sigma)
 
     def left(self, beta: np.ndarray) -> np.ndarray:
         """Root mean squares (k,) of what base parameters leave of the blocks."""
@@ -200,7 +218,7 @@ def estimate(rows: Rows, base: BaseParameters, robust: bool, known: Known) -> Es
     if count <= base.rank:
         raise StateError(f"too short: {count} efforts were measured, expected more than {base.rank}")
     weights: list[np.ndarray | None] = [None] * len(blocks)
-    factors = [_factor(W, y, None) for W, y in blocks]
+    plain = factors = [_factor(W, y, None) for W, y in blocks]
     sigma = np.ones(len(blocks))
     for _ in range(MOST_ROUNDS):
         beta = _solved(factors, sigma)
@@ -216,18 +234,18 @@ def estimate(rows: Rows, base: BaseParameters, robust: bool, known: Known) -> Es
             factors = [_factor(W, y, w) for (W, y), w in zip(blocks, weights, strict=True)]
         if settled:
             break
-    slopes = influences = None
+    huber = None
     if robust:
-        # a residual is no better known than rounding lets it be
-        size = [np.hypot(r, ROUNDING * largest) / s for r, s in zip(residuals, sigma, strict=True)]
-        size[efforts:] = [np.ones(len(y)) for _, y in blocks[efforts:]]
-        every = list(zip(blocks, size, strict=True))
-        slopes = tuple(_factor(W, y, 1.0 * (x <= HUBER)) for (W, y), x in every)
-        influences = tuple(_factor(W, y, np.minimum(x, HUBER) ** 2) for (W, y), x in every)
+        slopes, powers = np.ones(len(blocks)), np.ones(len(blocks))
+        for j in range(efforts):
+            size = np.abs(residuals[j]) / sigma[j]
+            if size.size:
+                slopes[j] = np.mean(size <= HUBER)
+                powers[j] = np.mean(np.minimum(size, HUBER) ** 2)
+        huber = Huber(tuple(plain), slopes, powers)
     sizes = np.array([np.sqrt(np.mean(y**2)) if y.size else 0.0 for _, y in blocks])
     counts = np.array([len(y) for _, y in blocks])
-    half = _half(factors, sigma)
-    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, half, slopes, influences)
+    return Estimate(beta, sigma, tuple(factors), efforts, counts, sizes, _half(factors, sigma), huber)
 
 
 def _factor(W: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
