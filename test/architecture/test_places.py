@@ -49,10 +49,12 @@ def test_the_example_of_each_row_stands_in_the_files_of_the_row_and_in_no_others
 
 
 def test_the_row_of_a_link_names_tests_whose_modules_are_all_that_a_link_takes():
-    """No module of the package belongs to one kind: examples are those of the test, one module each."""
+    """No module of the package belongs to one kind: examples are those of the tests, one module each."""
+    modules = (ROOT / "test" / "toy_links.py").read_text()
     example, _, tests = rows_of_the_page()["a link"]
     for place in tests:
         path, _, function = place.partition("::")
         text = (ROOT / path).read_text()
         assert f"def {function}(" in text, place
-        assert all(f'@element("{word}"' in text for word in example)
+        assert "from toy_links import" in text
+    assert all(f'@element("{word}"' in modules for word in example)
