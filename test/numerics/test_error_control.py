@@ -130,6 +130,37 @@ def test_a_first_step_changes_the_state_by_a_hundredth_of_its_size():
     assert controlled.first_step(step.handle, 1.0, step.control, step.scale, step.work) == 1e-6
 
 
+def explicit_step(h):
+    """The first step of a tumbling body that is accepted, tried with h: its length, and how many were not."""
+    robot, nv = tumbler(), 7
+    v = np.random.default_rng(8).uniform(1.0, 2.0, nv)
+    stepper = Stepper(robot, 1e-3, "rk4", v0=v)
+    control = np.zeros(places.CONTROL)
+    control[[places.RTOL, places.STEP, places.LARGEST, places.OF_SPEEDS, places.OF_ENERGIES]] = (
+        1e-9, h, np.inf, 1.0, 1e9
+    )  # fmt: skip
+    sizes = (robot.nq, nv, robot.nu, 3, robot.nq, nv)
+    rows = [np.zeros((0, n)) for n in sizes]
+    work, scale = np.zeros((controlled.WORK_ROWS, 2 * nv + 2)), np.full(2 * nv, 1e-9)
+    status = controlled.run_to(stepper._steps, 0.0, 1e9, 1, control, scale, work, np.zeros(0), *rows)
+    assert (status, control[places.ACCEPTED]) == (places.STEPPED, 1.0)
+    # of the start, of twelve stages a try, of three more for the interpolation
+    assert control[places.EVALUATIONS] == 1.0 + 12.0 * (1.0 + control[places.REJECTED]) + 3.0
+    return control[places.TIME], control[places.REJECTED]
+
+
+def test_a_step_that_fails_is_tried_again_just_below_the_longest_that_meets_the_tolerances():
+    """Errors go by the eighth power of the step; at most a tenth is left of one at a time."""
+    short, longest = 0.01, 10.0
+    while longest > 1.01 * short:
+        h = np.sqrt(short * longest)
+        short, longest = (short, h) if explicit_step(h)[1] else (h, longest)
+    for times, rejected in ((0.9, 0), (1.1, 1), (2.0, 1), (4.0, 1), (20.0, 2)):
+        accepted, found = explicit_step(times * longest)
+        assert found == rejected
+        assert 0.85 * longest < accepted < longest
+
+
 def with_oil(method, h):
     """A load that moves on its cylinder, whose valve opens now, and the tolerances of its states."""
     robot = flexdyn_ros.load(hanging())

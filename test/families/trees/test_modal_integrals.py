@@ -53,6 +53,12 @@ def test_cantilever_roots():
     assert mode_shapes.bending_root(12) == pytest.approx(11.5 * np.pi, rel=1e-12)
 
 
+@pytest.mark.parametrize("wrong", [(0,), (-1, 0.5, 0.5), (1, -0.1), (2, 0.5, -0.1)])
+def test_modes_before_the_first_and_bodies_of_less_than_no_mass_have_no_root(wrong):
+    with pytest.raises(ValueError, match=f"mode {wrong[0]}, .*: expected n >= 1 and ratios >= 0"):
+        mode_shapes.bending_root(*wrong)
+
+
 @pytest.mark.parametrize("n", [1, 5, 8, 12])
 def test_high_shapes_keep_their_root_and_tip_conditions(n):
     """phi(0) = phi'(0) = phi''(1) = 0 hold to rounding times b^2 also where the textbook form has lost all
