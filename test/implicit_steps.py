@@ -33,11 +33,13 @@ def left_over(robot: Any, q, v, h: float, seed: int = 0) -> float:
     """(M + extra + h D + h^2 K) a - (force - bias - h K v) in the accelerations of a step, as a share of the
     largest term.
 
-    K and D are differences of elastic, damping and external forces: exact where these are linear.
+    extra is that of coordinates, then that along the lines of cylinders. K and D are differences of elastic,
+    damping and external forces: exact where these are linear.
     """
     rng, motion, nv = np.random.default_rng(seed), robot.motion, robot.nv
     motion.provide()
-    force, extra = rng.standard_normal(nv), rng.uniform(0.1, 0.4, nv)
+    force, extra = rng.standard_normal(nv), rng.uniform(0.1, 0.4, robot.nu)
+    lines = robot.actuation_matrix(q)[:, nv:]
     still = np.zeros(nv)
 
     def forces(q, v):
@@ -51,7 +53,8 @@ def left_over(robot: Any, q, v, h: float, seed: int = 0) -> float:
         ) / 2e-4
         D[:, i] = (forces(q, v + e) - forces(q, v - e)) / 2e-4
     a = accelerations(motion, q, v, force, extra, h)
-    left = (robot.mass_matrix(q) + np.diag(extra) + h * D + h * h * K) @ a
+    added = np.diag(extra[:nv]) + lines * extra[nv:] @ lines.T
+    left = (robot.mass_matrix(q) + added + h * D + h * h * K) @ a
     right = force - robot.bias_forces(q, v) - h * K @ v
     return float(np.abs(left - right).max() / np.abs(right).max())
 
