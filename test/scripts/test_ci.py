@@ -29,11 +29,18 @@ for pair in "3.12 3.13" "3.13 3.12"; do
     if [ ! -e "began-${pair#* }" ]; then echo "not beside each other"; exit 1; fi
   fi
 done
-# the one of them that takes longer, until what follows has begun
-if [[ $call == *test_alone.py* ]]; then touch began-alone; fi
+# the one of them that takes longer, until what follows has begun, which waits for the other
+if [[ $call == *test_alone.py* ]]; then
+  touch began-alone
+  if [ ! -e ended-3.12 ] && [ ! -e ended-3.13 ]; then echo "a third beside both"; exit 1; fi
+fi
 if [[ -n $FAKE_LONGER && $call == *"python$FAKE_LONGER" ]]; then
   for ((i = 0; i < 400; i++)); do if [ -e began-alone ]; then break; fi; sleep 0.05; done
   if [ ! -e began-alone ]; then echo "nothing follows the shorter one"; exit 1; fi
+fi
+if [[ $call == *python3.1[23] ]]; then
+  sleep 0.3
+  touch "ended-${call##*python}"
 fi
 echo "closing line of $call"
 if [[ -n $FAKE_FAILS && $call == *$FAKE_FAILS* ]]; then
