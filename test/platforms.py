@@ -151,3 +151,10 @@ def link(name: str, body: Body | None = None) -> str:
 def random_motion(robot, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A pose within the workspace, a twist and its rate."""
     return robot.random(rng), rng.normal(size=6) * 0.5, rng.normal(size=6) * 2.0
+
+
+def with_link(text: str, frame: str, inertial: str = "", origin: str = "", name: str = "load") -> str:
+    """The description with a link fixed to a frame."""
+    mount = f'{origin}<parent link="{frame}"/><child link="{name}"/>'
+    link = f'<link name="{name}">{inertial}</link><joint name="mount_{name}" type="fixed">{mount}</joint>'
+    return text.replace("<flexdyn>", link + "<flexdyn>", 1)

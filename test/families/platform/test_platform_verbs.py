@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from lxml import etree
-from platforms import random_motion, random_platform
+from platforms import random_motion, random_platform, with_link
 from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
@@ -114,12 +114,6 @@ def test_statics_by_hold_and_by_leg_forces():
     assert abs(residual[5] - load["platform"][5]) < 1e-8 * np.abs(rest.tau).max()
 
 
-def with_link(text, frame, inertial="", origin=""):
-    """The description with a link "load" fixed to a frame."""
-    mount = f'<joint name="mount" type="fixed">{origin}<parent link="{frame}"/><child link="load"/></joint>'
-    return text.replace("<flexdyn>", f'<link name="load">{inertial}</link>{mount}<flexdyn>', 1)
-
-
 @pytest.mark.parametrize("frame", ["platform", "leg_2_rod", "leg_3_cylinder"])
 def test_a_payload_is_a_link_fixed_to_the_frame(frame):
     text, _ = random_platform(0)
@@ -144,24 +138,6 @@ def test_wrenches_act_through_the_jacobian_of_their_frame(frame):
     change = robot.inverse_dynamics(q, v, a, {frame: w}) - robot.inverse_dynamics(q, v, a)
     expected = -np.linalg.solve(robot.actuation_matrix(q), robot.jacobian(q, frame).T @ w)
     np.testing.assert_allclose(change, expected, rtol=1e-9, atol=1e-8)
-
-
-@pytest.mark.parametrize("frame", ["platform", "leg_2_rod", "leg_3_cylinder", "leg_5_cross"])
-def test_a_wrench_beside_a_leg_works_along_the_motion_of_its_frame_by_differences(frame):
-    text, _ = random_platform(0)
-    beside = '<origin xyz="0.3 -0.2 0.4" rpy="0.5 -0.3 0.7"/>'
-    robot, rng = flexdyn_ros.load(with_link(text, frame, origin=beside)), np.random.default_rng(8)
-    q, v, a = random_motion(robot, rng)
-    w, h, T = rng.normal(size=6) * 100, 1e-6, robot.frames(q, "load")
-    load = []
-    for e in np.eye(6):
-        ahead, behind = (robot.frames(robot.integrate(q, s * e, h), "load") for s in (1.0, -1.0))
-        rate = (ahead - behind) / (2.0 * h)
-        spin = rate[:3, :3] @ T[:3, :3].T
-        load.append(w @ [spin[2, 1], spin[0, 2], spin[1, 0], *rate[:3, 3]])
-    change = robot.inverse_dynamics(q, v, a, {"load": w}) - robot.inverse_dynamics(q, v, a)
-    expected = -np.linalg.solve(robot.actuation_matrix(q), load)
-    np.testing.assert_allclose(change, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_batches_take_wrenches_on_all_frames_at_once():
