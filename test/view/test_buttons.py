@@ -58,7 +58,7 @@ def test_buttons_of_the_time_line_go_back_and_on_by_a_sample(viewer):
 
 def test_controls_of_looks_change_the_picture_of_a_robot_that_stands_still(monkeypatch):
     robot = flexdyn_ros.load("flexible_two_link")
-    made = Viewer(robot, port=8460)
+    made = Viewer(robot, port=8475)
     try:
         q = robot.neutral()
         is_joint = np.array([c.kind == "joint" for c in robot.coordinates])

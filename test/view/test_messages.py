@@ -42,7 +42,7 @@ from flexdyn_ros.view.visitors import (
 
 @pytest.fixture(scope="module")
 def viewer():
-    made = Viewer(double_pendulum(), port=8410, allow_hosts=["robot.example", "tunnel.example:9000"])
+    made = Viewer(double_pendulum(), port=8430, allow_hosts=["robot.example", "tunnel.example:9000"])
     yield made
     made.close()
 

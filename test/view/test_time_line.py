@@ -37,7 +37,7 @@ def made(monkeypatch):
 
     for name in ("add_folder", "add_button"):
         monkeypatch.setattr(GuiApi, name, noting(getattr(GuiApi, name)))
-    viewer = Viewer(double_pendulum(), port=8460)
+    viewer = Viewer(double_pendulum(), port=8480)
     yield viewer, parts
     viewer.close()
 
