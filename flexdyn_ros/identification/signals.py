@@ -78,9 +78,11 @@ def lag_of(t: np.ndarray, values: np.ndarray, reference: np.ndarray, longest: fl
     """Time by which values follow the reference [s], at most `longest` either way."""
     if values.shape != t.shape or reference.shape != t.shape:
         raise StateError(f"columns of {values.shape} and {reference.shape} samples, expected {t.shape}")
+    if not longest >= 0.0:
+        raise StateError(f"the longest delay is {longest:g} s, expected at least 0")
     step = float(np.median(np.diff(t)))
     # one more on either side, for the curve through the best and its neighbours
-    most = min(int(np.ceil(longest / step - 1e-9)) + 1, (t.size - 2) // 2)
+    most = min(int(np.ceil(min(longest / step, t.size) - 1e-9)) + 1, (t.size - 2) // 2)
     x, y = (filled_in(t, signal) for signal in (values, reference))
     scores = np.array([_correlation(x, y, k) for k in range(-most, most + 1)])
     if not np.isfinite(scores).all():

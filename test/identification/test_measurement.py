@@ -208,6 +208,17 @@ def test_an_echo_later_than_the_longest_delay_is_not_taken_for_it(late):
         assert data.delay("y", "x", (late + 0.9) * step) == pytest.approx(sign * late * step, abs=0.1 * step)
 
 
+def test_a_longest_delay_is_a_time_and_may_be_as_long_as_the_data():
+    noise = np.random.default_rng(1).standard_normal(400)
+    data = Measurement.of(0.01 * np.arange(400), {"x": noise, "y": np.roll(noise, 3)})
+    for longest in (-0.05, -1e-3, np.nan):
+        with pytest.raises(errors.StateError, match=r"longest delay is .* expected at least 0"):
+            data.delay("y", "x", longest)
+    assert data.delay("y", "x", 0.0) == 0.0
+    for longest in (1e300, np.inf):
+        assert data.delay("y", "x", longest) == pytest.approx(0.03, abs=1e-3)
+
+
 def test_jitter_goes_and_the_rate_is_that_asked_for():
     rng = np.random.default_rng(1)
     t = np.sort(np.arange(0.0, 4.0, 0.01) + rng.uniform(-2e-3, 2e-3, 400))
